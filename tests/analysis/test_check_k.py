@@ -13,7 +13,7 @@ from pdrm.analysis.k_search import check_k
 from pdrm.analysis.values import ExploredValues, SolvedValues, value_product
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting, DoesNotApply, NoDiscount, UnknownChoice
-from pdrm.product.finite_kernel import MEMORY, Bound
+from pdrm.product.finite_kernel import MEMORY
 from pdrm.task import Task
 
 THROW = """name throw
@@ -119,17 +119,13 @@ def test_from_the_start_only():
         check_k("maze-5x5", from_="here")
 
 
-def test_a_bound_changes_the_task_or_leaves_it_open():
-    capped = check_k("letter", k=[1], height=3, rule="block", seconds=10)
-    assert capped.capped
-    assert capped.verdicts[1]["everywhere"] == "yes"
-    with pytest.raises(DoesNotApply):
-        capped.certificate(1)
+def test_a_bound_leaves_the_task_what_it_is():
     opened = check_k("letter", k=[1], height=3, seconds=5)
+    assert opened.verdicts[1]["everywhere"] == "undecided"
+    with pytest.raises(DoesNotApply):
+        opened.certificate(1)
     assert opened.value[0] <= 0.757771 + 1e-6
     assert opened.value[1] >= 0.757771
-    with pytest.raises(BadSetting):
-        check_k("letter", rule="fail")
 
 
 @pytest.mark.parametrize(
@@ -140,6 +136,7 @@ def test_a_bound_changes_the_task_or_leaves_it_open():
         ({"k": 10**9}, BadSetting),
         ({"memory": 0}, BadSetting),
         ({"most": 0}, BadSetting),
+        ({"height": -1}, BadSetting),
         ({"seconds": 0}, BadSetting),
         ({"discount": 1.0}, NoDiscount),
     ],
@@ -192,13 +189,9 @@ def test_a_tolerance_that_is_not_known_decides_nothing():
 
 def test_the_provider_of_values():
     for name, kind in (("maze-5x5", SolvedValues), ("letter", ExploredValues)):
-        assert isinstance(value_product(Task(name), 0.9, Bound(), MEMORY, Deadline(20)), kind)
-    assert isinstance(
-        value_product(Task("paint"), 0.0, Bound(), MEMORY, Deadline()), ExploredValues
-    )
-    assert isinstance(
-        value_product(Task("paint"), 0.9, Bound(2, "block"), MEMORY, Deadline()), ExploredValues
-    )
+        assert isinstance(value_product(Task(name), 0.9, None, MEMORY, Deadline(20)), kind)
+    assert isinstance(value_product(Task("paint"), 0.0, None, MEMORY, Deadline()), ExploredValues)
+    assert isinstance(value_product(Task("paint"), 0.9, 2, MEMORY, Deadline()), ExploredValues)
 
 
 def test_memory_is_bounded():
@@ -252,7 +245,7 @@ def test_a_witness_of_values_alone_is_drawn_but_not_printed(tmp_path):
 
 
 def test_what_is_not_known_is_said():
-    before = KReport(Task("maze-5x5"), 0.99, Bound(), {k: KAnswer(k) for k in (0, 1)})
+    before = KReport(Task("maze-5x5"), 0.99, {k: KAnswer(k) for k in (0, 1)})
     assert "the optimal value is not known yet" in str(before)
     assert "0 within" not in str(before)
     for report in (before, check_k("maze-5x5", k=[0, 1], seconds=1e-9)):

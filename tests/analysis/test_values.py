@@ -10,14 +10,14 @@ from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import NoDiscount, PdrmError
 from pdrm.language.loading import catalogue, parse
-from pdrm.product.finite_kernel import Bound, FiniteProduct
+from pdrm.product.finite_kernel import FiniteProduct
 from tests.properties.random_domains import random_domain
 from tests.properties.random_machines import random_machine
 
 
-def built(name, bound=None, depth=None):
+def built(name, depth=None):
     where = domain(name)
-    product = FiniteProduct(where, catalogue(where.machine), bound)
+    product = FiniteProduct(where, catalogue(where.machine))
     product.explore(depth)
     return product
 
@@ -83,30 +83,3 @@ def test_no_values_without_a_discount():
     for discount in (1.0, 1.5, -0.1, float("nan")):
         with pytest.raises(NoDiscount):
             bound_values(built("paint"), discount)
-
-
-def check_a_capped_product_seen_in_part_is_bounded_too(seed, rule):
-    """What is known by the top symbol holds for unbounded stacks only: under a cap, steps may end or be repeated."""
-    random = Random(seed)
-    machine = random_machine(random)
-    where = random_domain(random, machine)
-    try:
-        near, whole = (FiniteProduct(where, machine, Bound(3, rule)) for _ in range(2))
-        near.explore(2)
-        whole.explore()
-        first, second = bound_values(near, 0.5), bound_values(whole, 0.5)
-    except PdrmError:
-        return
-    number = {
-        (int(whole.place[x]), whole.machine_state(x), whole.stack(x)): x for x in range(len(whole))
-    }
-    for x in range(len(near)):
-        y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
-        assert first.lower[x] <= second.upper[y]
-        assert second.lower[y] <= first.upper[x]
-
-
-def test_a_capped_product_seen_in_part_is_bounded_too():
-    for rule in ["block", "fail"]:
-        for seed in range(40):
-            check_a_capped_product_seen_in_part_is_bounded_too(seed, rule)

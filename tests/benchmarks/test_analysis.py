@@ -2,16 +2,15 @@
 
 import numpy as np
 
-from benchmarks.analysis import bounded, race_storm
+from benchmarks.analysis import DISCOUNT, bounded, race_storm, solve
 from benchmarks.storm_product import SOUND, storm_product
-from pdrm.analysis.value_iteration import bound_values
 
 
 def test_storm_solves_the_same_problem():
     for task, height in (("letter", 3), ("brackets", 2), ("maze", 4)):
         product = bounded(task, height)
         everyone = np.arange(len(product))
-        model, ours = storm_product(product, 0.9), bound_values(product, 0.9)
+        model, ours = storm_product(product, DISCOUNT), solve(product)
         for method in SOUND:
             found = model.solve(method, 1e-6, everyone).values
             assert np.all(found >= ours.lower - 1.1e-6), (task, method)

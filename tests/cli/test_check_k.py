@@ -84,7 +84,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         (("paint", "--k", "0..99999999999"), "E0801"),
         (("paint", "--discount", 1), "E1004"),
         (("paint", "--from", "here"), "E0815"),
-        (("paint", "--rule", "fail"), "E0801"),
+        (("paint", "--height", -1), "E0801"),
         (("paint", "--memory", -1), "E0801"),
         (("paint", "--most", 0), "E0801"),
         (("paint", "--seconds", 0), "E0801"),

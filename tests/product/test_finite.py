@@ -7,54 +7,43 @@ import pytest
 
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
-from pdrm.errors import BadSetting, PdrmError, ProductTooLarge, UndefinedMove
+from pdrm.errors import PdrmError, ProductTooLarge, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.transitions import Configuration
-from pdrm.product.finite_kernel import END, Bound, FiniteProduct, actions_to, word_to
+from pdrm.product.finite_kernel import END, FiniteProduct, actions_to, word_to
 from tests.properties.random_domains import random_domain
 from tests.properties.random_machines import random_machine
 
 
-def placed(where, machine, bound, s, here, before=None):
-    """A product state by the readable machine, with the rule at the bound; None: the episode is over."""
+def placed(where, machine, s, here):
+    """A product state by the readable machine; None: the episode is over."""
     if here.state in machine.final or where.arrays.terminal[s]:
         return None
-    if (
-        before is not None
-        and bound.height is not None
-        and len(here.stack) > bound.height
-        and bound.rule != "open"
-    ):
-        return before if bound.rule == "block" else None
     return (int(s), here.state, here.stack)
 
 
-def started(where, machine, bound):
+def started(where, machine):
     """The product states that episodes start in."""
     for s, label in zip(where.arrays.start_state, where.arrays.start_label, strict=True):
         here = machine.begin().after
         if label >= 0 and here.state not in machine.final:
             here = machine.step(here, where.labels[label]).after
-        yield placed(where, machine, bound, s, here)
+        yield placed(where, machine, s, here)
 
 
-def readable(where, machine, depth, bound):
+def readable(where, machine, depth, height):
     """All product states within some steps, and every step, by the readable machine."""
-    arrays, starts = where.arrays, list(started(where, machine, bound))
+    arrays, starts = where.arrays, list(started(where, machine))
     steps, layer = {}, [x for x in starts if x]
     seen = set(layer)
     for _ in range(depth):
-        inside = [
-            x
-            for x in layer
-            if bound.height is None or bound.rule != "open" or len(x[2]) <= bound.height
-        ]
+        inside = [x for x in layer if height is None or len(x[2]) <= height]
         layer = []
         for x in inside:
             steps[x] = {}
             for a, o in np.argwhere(arrays.probability[x[0]] > 0):
                 step = machine.step(Configuration(*x[1:]), where.labels[arrays.label[x[0], a, o]])
-                y = placed(where, machine, bound, arrays.next[x[0], a, o], step.after, x)
+                y = placed(where, machine, arrays.next[x[0], a, o], step.after)
                 steps[x][a, o] = y, step.reward + arrays.reward[x[0], a, o]
                 if y is not None and y not in seen:
                     seen.add(y)
@@ -66,15 +55,15 @@ def check_the_product_is_the_readable_one(seed):
     random = Random(seed)
     machine = random_machine(random)
     where = random_domain(random, machine)
-    bound = random.choice([Bound(), Bound(2), Bound(3, "block"), Bound(2, "fail")])
+    height = random.choice([None, 2])
     depth = random.randint(0, 4)
     try:
-        starts, seen, steps = readable(where, machine, depth, bound)
+        starts, seen, steps = readable(where, machine, depth, height)
     except PdrmError:
         with pytest.raises(PdrmError):
-            FiniteProduct(where, machine, bound).explore(depth)
+            FiniteProduct(where, machine, height).explore(depth)
         return
-    product = FiniteProduct(where, machine, bound)
+    product = FiniteProduct(where, machine, height)
     product.explore(depth)
     named = [
         (int(product.place[x]), product.machine_state(x), product.stack(x))
@@ -132,12 +121,6 @@ def test_a_missing_move_names_the_word():
     line = from_arrays("line", [[1], [1]], [[0], [1]], [("a",), ("b",)], step_limit=5)
     with pytest.raises(UndefinedMove, match="has no move at the end of `a b`"):
         FiniteProduct(line, machine).explore(depth=5)
-
-
-def test_bad_bounds():
-    for height, rule in ((3, "nonsense"), (-1, "open"), (None, "fail")):
-        with pytest.raises(BadSetting):
-            Bound(height, rule)
 
 
 def test_a_survey_keeps_the_ends_and_no_steps():

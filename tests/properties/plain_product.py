@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration, Move, Stack, Step
-from pdrm.product.finite_kernel import Bound, FiniteProduct
+from pdrm.product.finite_kernel import FiniteProduct
 from tests.properties.random_machines import described
 
 END = -1
@@ -62,21 +62,22 @@ class Case:
 
     domain: FiniteDomain
     machine: PushdownRewardMachine
-    bound: Bound
+    height: int | None
+    """The highest stack that is looked beyond."""
     discount: Fraction
     pays: Callable[[Move], Fraction] = lambda move: fraction(move.reward)
     """What a move pays, as it was drawn."""
 
     def product(self) -> FiniteProduct:
         """The product as the package builds it, not yet explored."""
-        return FiniteProduct(self.domain, self.machine, self.bound)
+        return FiniteProduct(self.domain, self.machine, self.height)
 
     def __str__(self) -> str:
         arrays = "\n".join(
             f"{name} {values.tolist()}" for name, values in self.domain.arrays._asdict().items()
         )
         labels = [sorted(label) for label in self.domain.labels]
-        return f"{described(self.machine)}\n{arrays}\nlabels {labels}\n{self.bound}, discount {self.discount}"
+        return f"{described(self.machine)}\n{arrays}\nlabels {labels}\nheight {self.height}, discount {self.discount}"
 
 
 def plain_product(case: Case, most: int) -> Plain:
@@ -132,21 +133,15 @@ def _number(case: Case, plain: Plain, s: int, at: Configuration) -> int:
 
 
 def _looked(case: Case, plain: Plain, key: Key) -> list[list[Way]]:
-    """Every step from a state; none where it is above the bound of an open product."""
+    """Every step from a state; none if its stack is too high."""
     s, u, stack = key
-    if (
-        case.bound.height is not None
-        and case.bound.rule == "open"
-        and len(stack) > case.bound.height
-    ):
+    if case.height is not None and len(stack) > case.height:
         return []
     actions = range(len(case.domain.actions))
-    return [list(_ways(case, plain, key, (s, a), Configuration(u, stack))) for a in actions]
+    return [list(_ways(case, plain, (s, a), Configuration(u, stack))) for a in actions]
 
 
-def _ways(
-    case: Case, plain: Plain, key: Key, action: tuple[int, int], here: Configuration
-) -> Iterator[Way]:
+def _ways(case: Case, plain: Plain, action: tuple[int, int], here: Configuration) -> Iterator[Way]:
     arrays = case.domain.arrays
     total = sum(map(fraction, arrays.probability[action].tolist()))
     for o, chance in enumerate(arrays.probability[action].tolist()):
@@ -155,13 +150,5 @@ def _ways(
             continue
         step = case.machine.step(here, case.domain.labels[arrays.label[place]])
         paid = fraction(float(arrays.reward[place])) + _paid(case, step)
-        s, at = int(arrays.next[place]), step.after
-        above = case.bound.height is not None and len(at.stack) > case.bound.height
-        over = at.state in case.machine.final or bool(arrays.terminal[s])
-        if over or (above and case.bound.rule == "fail"):
-            after = END
-        elif above and case.bound.rule == "block":
-            after = plain.states[key]
-        else:
-            after = _number(case, plain, s, at)
+        after = _number(case, plain, int(arrays.next[place]), step.after)
         yield Way(fraction(chance) / total, paid, after)

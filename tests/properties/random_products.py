@@ -1,4 +1,4 @@
-"""Random small products made from a seed: a machine with plain rewards, a domain that it reads, a bound and a discount."""
+"""Random small products made from a seed: a machine with plain rewards, a domain that it reads, and a discount."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, from_arrays
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Otherwise
-from pdrm.product.finite_kernel import Bound
+from pdrm.machines.transitions import NONE, Otherwise
 from tests.properties.plain_product import Case, Plain, plain_product
 from tests.properties.random_machines import random_machine
 
@@ -45,6 +44,8 @@ DISCOUNTS = tuple(map(Fraction, (0.0, 0.25, 0.5, 0.9, 0.99, 0.999)))
 MOST_LABELS = 6
 HIGHEST = 4
 """The highest bound of a stack."""
+OVER = "over"
+"""The final state of a capped machine that a rule leads to if it would exceed the bound."""
 
 
 def random_case(
@@ -54,15 +55,20 @@ def random_case(
     rewards: tuple[Fraction, ...] = REWARDS,
     chance: bool = True,
 ) -> tuple[Case, Plain]:
-    """A random product with one of the rules at its bound (`none`: no bound), and the same in fractions, walked through
-    while it has no more states than `most`. It has a state, and all but one in twenty have several stacks."""
+    """A random product, and the same in fractions, walked through while it has no more states than `most`.
+
+    It has a state, and nearly all have several stacks. The rule that is drawn is `none`, `open` (only stacks up to a height are
+    looked beyond), or `block` or `fail` (the machine is capped).
+    """
     while True:
         machine = plainly_paid(random, random_machine(random), rewards)
         height, rule = random.randint(0, HIGHEST), random.choice(rules)
-        bound = Bound() if rule == "none" else Bound(height, rule)
+        if rule in ("block", "fail"):
+            machine = capped(machine, max(1, height), rule)
         domain = random_domain(random, machine)
         domain = domain if chance else without_chance(domain)
-        case = Case(domain, machine, bound, random.choice(DISCOUNTS))
+        explored = height if rule == "open" else None
+        case = Case(domain, machine, explored, random.choice(DISCOUNTS))
         plain = plain_product(case, most)
         stacks = len({stack for _, _, stack in plain.states})
         if stacks > 1 or (stacks and random.random() < 0.02):
@@ -89,6 +95,36 @@ def plainly_paid(
     if machine.otherwise.action == "go":
         otherwise = replace(machine.otherwise, reward=otherwise.reward)
     return replace(machine, transitions=rules, otherwise=otherwise)
+
+
+def capped(machine: PushdownRewardMachine, height: int, rule: str) -> PushdownRewardMachine:
+    """The machine with stacks of up to a height, counted in its states (where it is not known, from above).
+
+    A rule that would exceed it pays. Then the episode is over, or with `block`, if the rule reads a label, nothing has changed.
+    """
+    rules = []
+    for one in machine.transitions:
+        looks = one.top != NONE
+        for count in range(height + 1):
+            source, after = f"{one.source}_{count}", max(0, count + len(one.push) - looks)
+            target = one.target if one.target in machine.final else f"{one.target}_{after}"
+            push = one.push
+            if after > height:
+                target = OVER
+                if rule == "block" and not one.silent:
+                    target, push = source, (one.top,) * looks
+            rules.append(replace(one, source=source, target=target, push=push))
+    otherwise = machine.otherwise
+    if otherwise.target in machine.states:
+        otherwise = replace(otherwise, target=f"{otherwise.target}_{height}")
+    return replace(
+        machine,
+        start=f"{machine.start}_1",
+        states=tuple(f"{u}_{count}" for u in machine.states for count in range(height + 1)),
+        final=(*machine.final, OVER),
+        transitions=tuple(rules),
+        otherwise=otherwise,
+    )
 
 
 def random_domain(

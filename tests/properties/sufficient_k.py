@@ -22,7 +22,7 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.regret import explore, measure_gaps, measure_regret
 from pdrm.analysis.values import ValuedProduct, value_product
 from pdrm.errors import BadCertificate, DoesNotApply
-from pdrm.product.finite_kernel import MEMORY, Bound
+from pdrm.product.finite_kernel import MEMORY
 from pdrm.task import Task
 from tests.properties.k_policies import Truth
 from tests.properties.plain_product import END, Case, Key
@@ -31,7 +31,7 @@ from tests.properties.random_products import random_case
 PRODUCTS = 40
 MOST_STATES, MOST_POLICIES = 11, 2_048
 KS = range(4)
-RULES = ("block", "fail", "open", "none", "none", "none")
+RULES = ("block", "fail", "none", "none", "none", "none")
 FORGED = 5
 """Certificates that are falsified, of each that is made."""
 
@@ -52,9 +52,8 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
 def compare(random: Random, case: Case, truth: Truth) -> Counter[str]:
     """The bounds for one task, explored as a whole and in part."""
     counted, task = Counter[str](cases=1), Task(case.domain, case.machine)
-    bound = case.bound if case.bound.rule != "open" else Bound()
     for depth in (None, random.randint(0, 3)):
-        values = value_product(task, float(case.discount), bound, MEMORY, Deadline(20.0))
+        values = value_product(task, float(case.discount), None, MEMORY, Deadline(20.0))
         explore(values, 1_000, depth, Deadline())
         counted["asked"] += 1
         counted["open"] += not values.closed
@@ -129,7 +128,7 @@ class _Compared:
     def _certify(self, k: int, found: Loss) -> Counter[str]:
         """Certificates of what was found, and falsified ones."""
         counted = Counter[str]()
-        if self.case.discount == 0 or self.values.product.bound != Bound():
+        if self.case.discount == 0 or self.values.product.height is not None:
             return counted
         makers = (
             lambda: certify_start(self.task, self.values, found),
@@ -233,7 +232,7 @@ def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
         discount = random.choice(SHORT_DISCOUNTS)
         growing = _Growing(replace(case, discount=Fraction(discount)))
         values = value_product(
-            Task(case.domain, case.machine), discount, Bound(), MEMORY, Deadline(20.0)
+            Task(case.domain, case.machine), discount, None, MEMORY, Deadline(20.0)
         )
         low, high = growing.bound_best()
         found = values.start

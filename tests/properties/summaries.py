@@ -19,7 +19,6 @@ from pdrm.analysis.solving import Solution, find_solution
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.finite_kernel import Bound
 from pdrm.task import Task
 from tests.properties.plain_product import END, Case, Plain, fraction, plain_product
 from tests.properties.random_machines import random_machine
@@ -51,7 +50,7 @@ def draw_case(random: Random, most: int) -> tuple[Case, Plain]:
         rewards = LARGE if random.random() < 0.1 else REWARDS
         machine = plainly_paid(random, random_machine(random), rewards)
         domain = remove_chance(random, random_domain(random, machine))
-        case = Case(domain, machine, Bound(), random.choice(DISCOUNTS))
+        case = Case(domain, machine, None, random.choice(DISCOUNTS))
         plain = plain_product(case, most)
         if plain.states:
             return case, plain

@@ -435,7 +435,7 @@ def find_loss(values: ValuedProduct, k: int, before: Loss | None, deadline: Dead
 
 def _explore_optimal(values: SolvedValues, deadline: Deadline) -> SolvedValues:
     """The product of optimal ways from the start: branching there shows where states that look alike need different actions."""
-    product = FiniteProduct(values.product.domain, values.product.machine, values.product.bound)
+    product = FiniteProduct(values.product.domain, values.product.machine, values.product.height)
     ways = SolvedValues(values.solver, product)
     for _ in walk_optimal(ways, product.starts):
         if len(product) > MOST_ON_WAYS or deadline.over:

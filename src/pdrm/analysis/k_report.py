@@ -16,7 +16,6 @@ from pdrm.analysis.whole_stack import check_deterministic
 from pdrm.analysis.witness import Followed, Member
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, StochasticMoves
 from pdrm.files import FilePath
-from pdrm.product.finite_kernel import Bound
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -130,8 +129,9 @@ class KReport:
 
     task: Task
     discount: float
-    bound: Bound
     answers: dict[int, KAnswer]
+    height: int | None = None
+    """The highest stack that is explored."""
     value: Interval = (-inf, inf)
     """The optimal value from the start, with the whole stack in view."""
     tolerance: float = 0.0
@@ -204,11 +204,6 @@ class KReport:
         return self.followed.exceeds(self.task.finite.step_limit)
 
     @property
-    def capped(self) -> bool:
-        """True if stacks were capped, which makes it another task."""
-        return self.bound.rule != "open"
-
-    @property
     def recommended(self) -> int | None:
         """The k to train with; None for the whole stack.
 
@@ -259,7 +254,7 @@ class KReport:
         asked = question or ("everywhere" if verdict == YES else "start")
         if asked not in QUESTIONS[1:]:
             raise BadSetting(f"`{asked}` cannot be certified", fix="use start or everywhere")
-        if self.bound != Bound():
+        if self.height is not None:
             raise DoesNotApply(
                 "stacks are bounded, and certificates are about all", fix="leave `height` out"
             )
@@ -334,10 +329,9 @@ class KReport:
 
     def _list_cells(self, colour: Callable[[str, str], str]) -> list[list[str]]:
         """The heads of the table and its rows, each column of one width."""
-        chosen = None if self.capped else self.recommended
         rows = [list(HEADS)]
         for k, answer in self.answers.items():
-            mark = "<- train with this" * (k == chosen)
+            mark = "<- train with this" * (k == self.recommended)
             size = f"{len(answer.policy):,} rows"
             rows.append([str(k), self._format_loss(k), self._format_regret(k), size, mark])
         for place in range(len(HEADS)):
@@ -353,16 +347,12 @@ class KReport:
         notes = [
             f"up to {self.tolerance:.2g} from the start, {self.step_tolerance:.2g} in one step, counts as nothing"
         ]
-        if self.capped:
-            notes.append(
-                f"these are about the task with stacks of up to {self.bound.height} symbols ({self.bound.rule} beyond)"
-            )
         if self.over_limit:
             notes.append(
                 f"an episode is truncated after {self.task.finite.step_limit:,} steps, before optimal play is over:"
                 " raise the step limit, or change what the task pays"
             )
-        if self.recommended is None and not self.capped:
+        if self.recommended is None:
             how = "the agent `summary`" if self.certain else "k = full"
             notes.append(f"train with the whole stack ({how})")
         alike = [k for k, answer in self.answers.items() if answer.spread[0] <= self.step_tolerance]
@@ -429,8 +419,7 @@ class KReport:
             "domain": self.task.name,
             "machine": self.task.pushdown.name,
             "discount": self.discount,
-            "height": self.bound.height,
-            "rule": self.bound.rule,
+            "height": self.height,
             "value": _list_bounds(self.value),
             "tolerance": self.tolerance,
             "step_tolerance": self.step_tolerance,

@@ -29,7 +29,6 @@ from pdrm.analysis.top_bounds import check_discount
 from pdrm.analysis.values import ExploredValues, SolvedValues, ValuedProduct, value_product
 from pdrm.analysis.witness import describe_state, follow_optimal
 from pdrm.errors import BadSetting, PdrmError, UnknownChoice
-from pdrm.product.finite_kernel import Bound
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown, show_progress
 from pdrm.task import DomainLike, MachineLike, Task
@@ -71,7 +70,7 @@ class _Search:
     ) -> None:
         """Search until everything is decided, time is up, or no more states may be explored."""
         report = self.report
-        values = value_product(report.task, report.discount, report.bound, self.memory, deadline)
+        values = value_product(report.task, report.discount, report.height, self.memory, deadline)
         self.values = report.values = values
         self.most = min(self.most, values.product.most_states)
         near = NEAR_WITH_CHANCE
@@ -96,7 +95,7 @@ class _Search:
                 break
             seconds *= 4
             self._explore_further(deadline.within(seconds))
-            if report.bound == Bound() and not values.closed and not self.start_only:
+            if report.height is None and not values.closed and not self.start_only:
                 self._try_every_stack(deadline.share(0.25))
         report.ended = "states" if full and not deadline.over else "time"
         if self._is_judged():
@@ -218,7 +217,6 @@ def check_k(
     depth: int | None = None,
     from_: str | None = None,
     height: int | None = None,
-    rule: str = "open",
     most: int = MOST_STATES,
     memory: float = 4.0,
     seconds: float | None = SECONDS,
@@ -233,8 +231,7 @@ def check_k(
         discount: γ (default: the task's).
         depth: Explore only the states within this many steps.
         from_: "start": ask only what is lost from the start.
-        height: The highest stack of the product that is explored.
-        rule: The rule beyond `height`: "open" (the problem stays what it is), "block" or "fail" (it becomes another task).
+        height: The highest stack that is explored; the problem stays what it is.
         most: States to explore at most.
         memory: GiB for them at most.
         seconds: The time to search (default: a minute); then, or at Ctrl-C, the best bounds so far are returned.
@@ -253,11 +250,12 @@ def check_k(
         )
     gamma = given.discount if discount is None else discount
     check_discount(gamma)
-    for name, value in (("memory", memory), ("most", most), ("seconds", seconds)):
+    limits = {"memory": memory, "most": most, "seconds": seconds, "height": height}
+    for name, value in limits.items():
         if value is not None and not value > 0:
             raise BadSetting(f"{name} is {value:g}", fix="use a number above 0")
     ks = range(FIRST + 1) if k is None else check_ks(k)
-    report = KReport(given, gamma, Bound(height, rule), {one: KAnswer(one) for one in ks})
+    report = KReport(given, gamma, {one: KAnswer(one) for one in ks}, height)
     search = _Search(report, depth, most, int(memory * GIB), from_ is not None, upwards=k is None)
     warn_of_tasks(given)
     compile_kernels()
@@ -275,5 +273,5 @@ def check_k(
 def compile_kernels() -> None:
     """Have everything compiled before a clock runs."""
     for name, discount in (("paint", 0.9), ("echo", 0.5)):
-        report = KReport(Task(name), discount, Bound(), {k: KAnswer(k) for k in (0, 1)})
+        report = KReport(Task(name), discount, {k: KAnswer(k) for k in (0, 1)})
         _Search(report, depth=3, most=100).run(Deadline(5.0))

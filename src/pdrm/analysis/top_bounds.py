@@ -112,7 +112,7 @@ class FrontierBounds:
     def by_top(self) -> tuple[Floats, Floats] | None:
         """Lower and upper bounds of optimal values by [environment state, machine state, top symbol], if those of all can be narrowed."""
         product, every = self.product, self.all
-        if product.bound.rule != "open" or every.low_slope or every.high_slope or not self.discount:
+        if every.low_slope or every.high_slope or not self.discount:
             return None
         arrays, table = product.domain.arrays, product.table
         close = 1e-9 * (1 + every.high - every.low)

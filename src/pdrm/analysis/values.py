@@ -20,7 +20,7 @@ from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.analysis.whole_stack import HEIGHT, WholeStack, take_certain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK, lengthen
-from pdrm.product.finite_kernel import END, MEMORY, Bound, FiniteProduct, Floats, Numbers
+from pdrm.product.finite_kernel import END, MEMORY, FiniteProduct, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 from pdrm.task import Task
 
@@ -232,13 +232,13 @@ def find_action_values(
 def value_product(
     task: Task,
     discount: float,
-    bound: Bound,
+    height: int | None,
     memory: int,
     deadline: Deadline,
 ) -> ValuedProduct:
     """The values of a task's product, by its solution if moves have no chance, else by exploring."""
     check_discount(discount)
-    if bound == Bound() and discount > 0:
+    if height is None and discount > 0:
         try:
             seconds = max(deadline.share(SOLVING).left, 1e-9)  # at 0 it is a wrong setting
             solver = find_solution(task, discount, seconds=seconds).solver
@@ -246,12 +246,12 @@ def value_product(
             return SolvedValues(solver, certain_product(task, solver, memory))
         except (StochasticMoves, OutOfTime, ProductTooLarge, UnboundedStep):
             pass
-    product = FiniteProduct(task.finite, task.pushdown, bound, memory)
+    product = FiniteProduct(task.finite, task.pushdown, height, memory)
     return ExploredValues(product, discount, deadline)
 
 
 def certain_product(task: Task, solver: WholeStack, memory: int = MEMORY) -> FiniteProduct:
     """The product of a task without chance, with one outcome of each action; only as high as the solution is proved."""
     domain = replace(task.finite, arrays=take_certain(task.finite.arrays), tests=())
-    bound = Bound(HIGHEST) if solver.silence.grows else Bound()
-    return FiniteProduct(domain, task.pushdown, bound, memory)
+    height = HIGHEST if solver.silence.grows else None
+    return FiniteProduct(domain, task.pushdown, height, memory)

@@ -298,10 +298,6 @@ def check_k(
         str | None, Option("--from", help="`start`: ask only what is lost from the start.")
     ] = None,
     height: Annotated[int | None, Option(help="The highest stack that is explored.")] = None,
-    rule: Annotated[
-        str,
-        Option(help="Beyond --height: open, block or fail (the last two change the task)."),
-    ] = "open",
     most: Annotated[int, Option(help="States to explore at most.")] = 1_500_000,
     memory: Annotated[float, Option(help="GiB for them at most.")] = 4.0,
     draw: Annotated[Path | None, Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
@@ -321,7 +317,7 @@ def check_k(
     warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
     report = pdrm.check_k(
-        task, k=ks, discount=discount, depth=depth, from_=from_, height=height, rule=rule,
+        task, k=ks, discount=discount, depth=depth, from_=from_, height=height,
         most=most, memory=memory, seconds=seconds, progress=not as_json,
     )  # fmt: skip
     stopped = report.ended == "stopped"
@@ -370,9 +366,6 @@ def _check_paths(draw: Path | None, certificate: Path | None) -> list[Path]:
 def _say_next(report: KReport, domain: str, machine: str | None, discount: float | None) -> None:
     """The training that is recommended."""
     task = name_task(domain, machine, discount)
-    if report.capped:
-        next_command(f"pdrm check-k {task}")
-        return
     agent = " --agent cprm" if report.certain else ""
     k = f" --k {report.recommended}"
     if report.recommended is None:

@@ -6,7 +6,6 @@ that have not been expanded, because they lie beyond the bound or nobody asked, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
-from pdrm.errors import BadSetting, ProductTooLarge, UndefinedMove
+from pdrm.errors import ProductTooLarge, UndefinedMove
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
@@ -29,10 +28,6 @@ Flags = npt.NDArray[np.bool_]
 
 END = -1
 """In `next`: the episode is over, and nothing more is paid. Also where an outcome has probability 0."""
-
-RULES = ("open", "block", "fail")
-OPEN, BLOCK, FAIL = range(3)
-"""The rule for a step that would exceed the bound of the stack (see `Bound`)."""
 
 FIRST_ROOM = 1024
 MEMORY = 4 * 2**30
@@ -108,8 +103,6 @@ def expand(
     states: States,
     chosen: Numbers,
     first: int,
-    height: int,
-    rule: int,
 ) -> tuple[int, int]:
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
@@ -149,13 +142,9 @@ def expand(
                 u2, node2, paid, status = step(table, stacks, u, node, world_label[s, a, o])
                 if status != OK:
                     return number, status
-                # the end of the episode, and the rule at the bound of the stack
                 ended = u2 >= first_final or terminal[s2]
-                above = not ended and stacks.height[node2] > height
                 y = END
-                if above and rule == BLOCK:
-                    y = x
-                elif (survey or not ended) and not (above and rule == FAIL):
+                if survey or not ended:
                     # the number of the product state, given one if it is new
                     key = (np.int64(node2) * domain_states + s2) * machine_states + u2
                     probe = hash_key(key) & mask
@@ -178,34 +167,6 @@ def expand(
     return len(chosen), OK
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The highest stack the product is built for, and what happens to a step that would exceed it.
-
-    `open`: it leads to a product state that is kept but not expanded; only an interval of its value is known. The
-    problem is the paper's own. `block`: it pays, but environment and machine stay as they were. `fail`: it pays, and the
-    episode ends. Both of these change the problem, and what is found then holds for the changed one.
-
-    >>> Bound(), Bound(12, "fail").number
-    (Bound(height=None, rule='open'), 2)
-    """
-
-    height: int | None = None
-    rule: str = "open"
-
-    def __post_init__(self) -> None:
-        possible = self.rule == "open" if self.height is None else self.height >= 0
-        if self.rule not in RULES or not possible:
-            fault = f"the bound of the stack is {self.height}, with the rule `{self.rule}`"
-            fix = f"give the highest stack, such as height=12, and one of {', '.join(RULES)}"
-            raise BadSetting(fault, fix=fix)
-
-    @property
-    def number(self) -> int:
-        """The rule as a kernel reads it."""
-        return RULES.index(self.rule)
-
-
 class FiniteProduct:
     """Product states (environment state, machine state, stack) found so far.
 
@@ -221,15 +182,23 @@ class FiniteProduct:
         self,
         domain: FiniteDomain,
         machine: PushdownRewardMachine,
-        bound: Bound | None = None,
+        height: int | None = None,
         memory: int = MEMORY,
         *,
         survey: bool = False,
     ) -> None:
-        """`survey`: only count what is reached. States in which an episode has ended are kept too, and no steps are."""
+        """Begin with the states at the starts.
+
+        Args:
+            domain: The environment.
+            machine: The machine.
+            height: The highest stack that is expanded; of states above it only intervals of values are known.
+            memory: Bytes to take at most.
+            survey: Only count what is reached. States in which an episode has ended are kept too, and no steps are.
+        """
         self.domain = domain
         self.machine = machine
-        self.bound = bound or Bound()
+        self.height = height
         self.memory = memory
         self.table = tabulate(machine, domain.labels)
         self.survey = survey
@@ -345,20 +314,12 @@ class FiniteProduct:
     def expand(self, chosen: Numbers, most: int | None = None) -> bool:
         """Take every step from these states; False if that finds more than `most` states, which may leave it half done."""
         first = 0
-        height = np.iinfo(np.int32).max if self.bound.height is None else self.bound.height
         while first < len(chosen):
             if most is not None and len(self) > most:
                 return False
             self._make_room(len(chosen) - first)
             first, status = expand(
-                self.table,
-                self.stacks,
-                self.domain.arrays,
-                self.states,
-                chosen,
-                first,
-                height,
-                self.bound.number,
+                self.table, self.stacks, self.domain.arrays, self.states, chosen, first
             )
             if status == UNDEFINED:
                 raise undefined_move(self, int(chosen[first]))
@@ -367,11 +328,10 @@ class FiniteProduct:
         return most is None or len(self) <= most
 
     def expandable(self, chosen: Numbers) -> Numbers:
-        """Those of some frontier states that lie within the bound."""
-        height = self.bound.height
-        if height is None or self.bound.rule != "open":
+        """Those of some frontier states whose stacks are not too high."""
+        if self.height is None:
             return chosen
-        return chosen[self.stacks.height[self.states.node[chosen]] <= height]
+        return chosen[self.stacks.height[self.states.node[chosen]] <= self.height]
 
     @property
     def most_states(self) -> int:
