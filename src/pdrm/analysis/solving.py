@@ -58,7 +58,7 @@ USELESS = 0.01
 """An error is an error message if it is a larger share of the values and rewards than this."""
 MOST_STATES = 1_000_000
 MOST_SHOWN = 20
-"""Starts that a notebook shows."""
+"""Configurations in a table."""
 SOON = 3.0
 """Seconds for solving a task just to compare what was learnt with the optimal value."""
 
@@ -155,24 +155,9 @@ class Solution:
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, table
 
-        first = (
-            f"{self.task.name} with machine {self.machine.name},"
-            f" discount {self.discount:g}, no step limit"
-        )
-        value = f"the optimal value from the start is {self.start_value:.6g}"
-        rows = [
-            [
-                self.domain.describe(s),
-                u,
-                " ".join(stack),
-                f"{self.value(s, u, stack):.6g}",
-                " or ".join(self.actions(s, u, stack)) or "nothing",
-            ]
-            for _, _, s, u, stack in self.begins[:MOST_SHOWN]
-        ]
-        heads = ["start", "machine", "stack", "value", "best actions"]
-        said = html("p", first, html("br"), f"{value} (proved error {self.error:.1e})")
-        return said + table(heads, rows, [3])
+        first, second = self.headlines
+        heads, *rows = self.list_cells(self.record()["starts"])
+        return html("p", first, html("br"), second) + table(heads, rows, [heads.index("value")])
 
     @property
     def domain(self) -> FiniteDomain:
@@ -300,6 +285,35 @@ class Solution:
             "action_values": self.action_values(place, u, stack),
         }
 
+    # --- For people
+
+    @property
+    def headlines(self) -> tuple[str, str]:
+        """The task, and the value from the start."""
+        task = f"{self.task.name} with machine {self.machine.name}, discount {self.discount:g}"
+        share = self.error / self._largest_value
+        return (
+            f"{task}, no step limit (the domain's is {self.domain.step_limit:,})",
+            f"value from the start {spell_value(self.start_value)},"
+            f" proved to ± {self.error:.2g} ({share:.1g} of it)",
+        )
+
+    def list_cells(self, places: list[dict[str, Any]]) -> list[list[str]]:
+        """Some recorded configurations as a table: its heads, and a row for each of the first."""
+        from pdrm.drawing.trace import write_stack
+
+        rows = [
+            [
+                f"{one['s']} ({one['where']})",
+                one["state"],
+                write_stack(one["stack"]),
+                spell_value(one["value"]),
+                " or ".join(one["actions"]) or "(the episode is over)",
+            ]
+            for one in places[:MOST_SHOWN]
+        ]
+        return [["state", "machine", "stack", "value", "best actions"], *rows]
+
     # --- Numbers for names
 
     def find_state(self, called: StateLike) -> int:
@@ -344,6 +358,11 @@ class Solution:
             f" `{label_text(label)}` in state `{self._states[missing.state]}` with {top}",
             fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
         )
+
+
+def spell_value(value: float) -> str:
+    """A value for people; large ones to three digits after the point."""
+    return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.3f}"
 
 
 # --- Solving
@@ -446,4 +465,4 @@ def find_optimal_value(task: Task, discount: float) -> float | None:
 @cache
 def compile_solver() -> None:
     """Have everything compiled that a solution needs, before a clock runs."""
-    find_solution(Task("paint"), 0.9).record()
+    find_solution(Task("paint"), 0.9, seconds=None).record()

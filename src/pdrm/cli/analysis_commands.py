@@ -39,14 +39,12 @@ from pdrm.errors import BadRunFolder, BadSetting
 if TYPE_CHECKING:
     from pdrm.analysis.k_report import KReport
     from pdrm.analysis.sizes import Sizes
+    from pdrm.analysis.solving import Solution
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.task import Task
 
 
 # --- `pdrm solve`: the optimal value and actions with the whole stack in view, at the starts or at any stack.
-
-SHOWN = 10
-"""Starts that are printed."""
 
 
 def solve(
@@ -100,8 +98,8 @@ def solve(
     if as_json:
         print_json(record)
         return
+    _print(solution, record, [record["asked"]] if asked else record["starts"])
     limit = task.finite.step_limit
-    _print(record, [record["asked"]] if asked else record["starts"], limit)
     if followed is not None and followed.exceeds(limit):
         said = f"optimal play takes more than the domain's {limit:,} steps"
         typer.echo(f"{said}: raise the step limit to train")
@@ -124,34 +122,21 @@ def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
     return symbols + bottom
 
 
-def _print(record: dict[str, Any], places: list[dict[str, Any]], limit: int) -> None:
+def _print(solution: Solution, record: dict[str, Any], places: list[dict[str, Any]]) -> None:
     """The value from the start, and the values and best actions at some places."""
-    from pdrm.drawing.trace import write_stack
+    from pdrm.analysis.solving import spell_value
+    from pdrm.drawing.trace import align
 
-    task = f"{record['domain']} with machine {record['machine']}"
-    limited = f"no step limit (the domain's is {limit:,})"
-    typer.echo(f"{task}, discount {record['discount']:g}, {limited}")
-    value = coloured(_number(record["value_from_start"]), bold=True)
-    error = f"± {record['error']:.2g} ({record['relative_error']:.1g} of it)"
-    typer.echo(f"value from the start {value}, proved to {error}")
-    for one in places[:SHOWN]:
-        best = coloured(" or ".join(one["actions"]) or "(the episode is over)", fg="green")
-        chance = f"{one['chance']:.3g} of episodes: " if one.get("chance", 1.0) < 1 else ""
-        where = f"state {one['s']} ({one['where']}), {one['state']}"
-        typer.echo(f"  {chance}{where}, stack {write_stack(one['stack'])}")
-        typer.echo(f"    value {_number(one['value'])}; best: {best}")
-        if len(places) == 1:
-            values = one["action_values"].items()
-            shown = (f"{name} {_number(value)}" for name, value in values)
-            typer.echo(f"    {', '.join(shown)}")
-    if len(places) > SHOWN:
-        typer.echo(f"  … ({len(places)} starts)")
+    cells = solution.list_cells(places)
+    for line in (*solution.headlines, align(cells)):
+        typer.echo(line)
+    if len(places) == 1:
+        values = places[0]["action_values"].items()
+        typer.echo(", ".join(f"{name} {spell_value(value)}" for name, value in values))
+    if len(cells) <= len(places):
+        typer.echo(f"… ({len(places)} starts)")
     kept = ", ".join(f"{count:,} {name}" for name, count in record["size"].items())
     typer.echo(f"kept: {kept}; {record['seconds']:.1f} s")
-
-
-def _number(value: float) -> str:
-    return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.3f}"
 
 
 # --- `pdrm sizes`: the rows of each kind of policy: the theorems' bounds, what can be reached, what training reached.
