@@ -20,6 +20,7 @@ from benchmarks import Figures, OnProgress
 from benchmarks.pycrm_letter import peer_agent
 from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.learning.agents import Counterfactuals, CpRM, QLearning
+from pdrm.learning.protocol import Until
 from pdrm.learning.settings import MOST
 from pdrm.learning.tabular.learner import QLearner, make_learner
 from pdrm.product.wrapping import wrap
@@ -91,7 +92,7 @@ def _ours(agent: QLearning) -> Burst:
         before, began, taken = training.updates, clock(), 0.0
         while taken < seconds:
             last = taken
-            training.advance(training.episodes + episodes)
+            training.advance(Until(episodes=training.episodes + episodes))
             taken = clock() - began
             if taken - last < seconds / 10:
                 episodes *= 2  # a call of the kernel takes a tenth of a millisecond before it learns anything
@@ -138,9 +139,9 @@ def measure_heights(held: int) -> Figures:
 def pile_seconds(height: int, held: int) -> float:
     """Seconds of an episode on the pile, after every state has been seen."""
     training = _begin(Task(pile(height, held), PILE), QLearning(k="full"))
-    training.advance(1)
+    training.advance(Until(episodes=1))
     began = clock()
-    training.advance(2)
+    training.advance(Until(episodes=2))
     return clock() - began
 
 
@@ -162,7 +163,7 @@ def pile(height: int, held: int) -> FiniteDomain:
 def bytes_per_row() -> float:
     """Memory of a table of values divided by its rows, the hash and the room to grow included."""
     training = _begin(Task("maze-20x20"), QLearning(k="full", **LETTER))
-    training.advance(1_000)
+    training.advance(Until(episodes=1_000))
     table = training.tables.table
     return sum(array.nbytes for array in (table.slot, table.key, table.value)) / training.rows
 

@@ -7,6 +7,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import CountingCQL
+from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner, make_learner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
@@ -29,7 +30,7 @@ def table(training):
 def both(where, machine, settings, episodes, seed=5):
     """The two learners after some episodes, and the readable one's generators."""
     training = QLearner(where, machine, FullStack(), settings, seed)
-    training.advance(episodes)
+    training.advance(Until(episodes=episodes))
     rng_state = seed_streams(seed, 2)
     readable = ReadableQLearning(where, machine, FullStack(), settings, Rng(rng_state[:1]))
     returns = [readable.episode() for _ in range(episodes)]
@@ -40,7 +41,7 @@ def both(where, machine, settings, episodes, seed=5):
 def assert_equal(training, readable, rng_state):
     assert table(training) == readable.q
     assert training.rng_state[0] == rng_state[0]
-    tested = training.test(training.domain)
+    tested = training.test(training.settings.test_episodes, domain=training.domain)
     assert tested.returns.tolist() == [
         readable.test(training.domain, Rng(rng_state[1:])) for _ in tested.returns
     ]
@@ -85,7 +86,7 @@ def test_the_label_at_reset_counts(operations, steps):
 def test_operations_are_counted_without_a_budget_too():
     settings = q_settings(step_limit=5)
     training = QLearner(domain("maze-5x5"), MAZE, FullStack(), settings, 1)
-    training.advance(1)
+    training.advance(Until(episodes=1))
     assert training.steps == 5
     known = training.tables.explored.after >= 0
     assert training.tables.explored.moves[known].min() >= 1
@@ -101,8 +102,8 @@ def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_th
     )
     for name in ("letter", "letter-cra"):
         training = QLearner(domain("letter"), catalogue(name), FullStack(), settings, 7)
-        training.advance(400)
-        assert training.test().returns.mean() > 0.7
+        training.advance(Until(episodes=400))
+        assert training.test(20).returns.mean() > 0.7
     assert training.tables.observed.index.used[0] == training.tables.explored.stacks.made[0] - 1
 
 
@@ -122,10 +123,10 @@ def test_automaton_and_machine_of_the_letters_pay_alike():
 def test_a_snapshot_keeps_the_counters():
     agent = CountingCQL(operations_per_episode=900)
     at_once, stopped, resumed = (make_learner(Task("maze-5x5"), agent, seed=4) for _ in range(3))
-    at_once.advance(60)
-    stopped.advance(25)
+    at_once.advance(Until(episodes=60))
+    stopped.advance(Until(episodes=25))
     resumed.load(stopped.save())
-    resumed.advance(60)
+    resumed.advance(Until(episodes=60))
     assert table(resumed) == table(at_once)
     assert np.array_equal(resumed.progress, at_once.progress)
 
@@ -134,10 +135,10 @@ def test_counters_may_be_imagined_before_they_are_observed():
     agent = ReadCountingCQL(counter_values=20)
     at_once, stopped, resumed = (make_learner(Task("letter"), agent, seed=1) for _ in range(3))
     assert at_once.tables.observed.index.used[0] == 20
-    at_once.advance(3)
-    stopped.advance(1)
+    at_once.advance(Until(episodes=3))
+    stopped.advance(Until(episodes=1))
     resumed.load(stopped.save())
-    resumed.advance(3)
+    resumed.advance(Until(episodes=3))
     assert table(resumed) == table(at_once)
     assert {vector for _, _, vector in table(resumed)} >= {("0",), ("19",)}
     with pytest.raises(BadSetting, match="more than 100,000"):
@@ -157,11 +158,11 @@ def test_without_a_budget_endless_moves_are_an_error():
         "u -> w : !A | A, [-] / [+1], 0\nw -> w : eps, [1] / [+1], 0\nw -> v : eps, [0] / [0], 0\n"
     )
     with pytest.raises(EndlessSilentMoves):
-        QLearner(domain("letter"), endless, FullStack(), q_settings(), 0).advance(1)
+        QLearner(domain("letter"), endless, FullStack(), q_settings(), 0).advance(Until(episodes=1))
     budgeted = QLearner(
         domain("letter"), endless, FullStack(), q_settings(operations_per_episode=50), 0
     )
-    budgeted.advance(3)
+    budgeted.advance(Until(episodes=3))
     assert budgeted.steps == 0
 
 
@@ -179,4 +180,4 @@ def test_an_undefined_label_is_an_error_when_real_and_skipped_when_imagined():
             FullStack(),
             q_settings(),
             0,
-        ).advance(1)
+        ).advance(Until(episodes=1))

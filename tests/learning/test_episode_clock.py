@@ -10,6 +10,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import Hierarchical
+from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import learner
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
@@ -79,7 +80,7 @@ def test_kernel_and_readable_learner_are_cut_alike(machine, view, choice, budget
         seconds_per_episode=seconds,
     )
     training = timed_by_updates(QLearner(domain("maze-5x5"), machine, view, settings, seed=5))
-    training.advance(12)
+    training.advance(Until(episodes=12))
     readable = Counting(domain("maze-5x5"), machine, view, settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
     assert learnt(training) == readable.q
@@ -109,7 +110,7 @@ def test_the_hierarchical_agents_are_cut_alike(name, seconds):
     machine = catalogue(where.machine)
     settings = TimedHierarchical(learning_rate=0.3, seconds_per_episode=seconds)
     training = timed_by_updates(HierarchicalLearner(where, machine, TopK(1), settings, seed=5))
-    training.advance(12)
+    training.advance(Until(episodes=12))
     readable = CountingHierarchical(where, machine, TopK(1), settings, Rng(seed_streams(5, 2)[:1]))
     paid = [readable.episode() for _ in range(12)]
     meta = training.policy().q_table
@@ -139,9 +140,9 @@ def test_a_real_clock_cuts_every_agent(agent):
     training = make_learner(
         task, replace({**READ, "hrm": TimedHierarchical()}[agent], k="full", **given), seed=0
     )
-    training.advance(1)
+    training.advance(Until(episodes=1))
     began = time.perf_counter()
-    training.advance(6)
+    training.advance(Until(episodes=6))
     assert training.episodes == 6
     assert (
         5 * 0.02 < time.perf_counter() - began < 5
@@ -155,7 +156,7 @@ def test_what_does_not_reach_the_limit_is_not_changed_by_it():
         training = QLearner(
             domain("maze-5x5"), catalogue("treasure-maze"), TopK(1), settings, seed=1
         )
-        training.advance(200)
+        training.advance(Until(episodes=200))
         return learnt(training)
 
     assert digest(None) == digest(1_000.0)
@@ -186,7 +187,7 @@ def test_the_real_transition_is_learnt_where_operations_run_out(operations):
     )
     where, machine = domain("letter"), catalogue("letter-cra")
     training = QLearner(where, machine, FullStack(), settings, seed=operations)
-    training.advance(20)
+    training.advance(Until(episodes=20))
     readable = Noting(where, machine, FullStack(), settings, Rng(seed_streams(operations, 2)[:1]))
     for _ in range(20):
         readable.episode()

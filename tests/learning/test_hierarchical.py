@@ -8,6 +8,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Hierarchical
+from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
 from pdrm.learning.tabular.learner import HierarchicalLearner
@@ -83,7 +84,7 @@ def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
         r_minus=-0.5,
     )
     training = HierarchicalLearner(where, goal, view, settings, seed=5)
-    training.advance(episodes)
+    training.advance(Until(episodes=episodes))
     rng_state = seed_streams(5, 2)
     readable = ReadableHierarchical(where, goal, view, settings, Rng(rng_state[:1]))
     paid = [readable.episode() for _ in range(episodes)]
@@ -91,7 +92,7 @@ def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
     assert training.rng_state[0] == rng_state[0]
     assert training.progress["last_return"][0] == paid[-1]
     for other in where.tested_on:
-        test = training.test(other)
+        test = training.test(3, domain=other)
         assert test.returns.tolist() == [readable.test(other, Rng(rng_state[1:])) for _ in range(3)]
     assert training.rng_state[1] == rng_state[1]
 
@@ -101,12 +102,12 @@ def test_the_meta_policy_reaches_values_known_by_hand(view):
     """Exploring first, then greedy: options run straight to their ends, and q is Σ γ^i r_i + γ^τ max q'."""
     settings = Hierarchical(discount=0.9, epsilon_decay=0.99, epsilon_least=0.0)
     training = HierarchicalLearner(corridor(), COLLECT, view, settings, seed=1)
-    training.advance(2_000)
+    training.advance(Until(episodes=2_000))
     meta, _ = tables(training)
     assert meta[2, "down", ("#",)] == [pytest.approx(10)]
     assert meta[0, "up", view.of(("A", "#"))][1] == pytest.approx(0.9 * 1 + 0.9**2 * 10)
     assert meta[1, "up", ("#",)][0] == pytest.approx(0.9**3 * 10 + 0.9**2 * 1)
-    assert training.test().returns.tolist() == [11.0] * 10
+    assert training.test(10).returns.tolist() == [11.0] * 10
 
 
 def test_the_options_reach_values_known_by_hand():
@@ -125,7 +126,7 @@ def test_the_options_reach_values_known_by_hand():
         discount=0.5, epsilon_decay=0.99, epsilon_least=0.0, r_plus=8.0, r_minus=-2.0
     )
     training = HierarchicalLearner(line, fork, TopK(1), settings, seed=1)
-    training.advance(1_000)
+    training.advance(Until(episodes=1_000))
     meta, policies = tables(training)
     # Each step costs 1. The ends pay 1 on the left and 3 on the right, beside r⁺ or r⁻.
     goal_a = {
@@ -142,7 +143,7 @@ def test_the_options_reach_values_known_by_hand():
         for place, values in known.items():
             assert policies[place, "u", ("#",)][goal] == pytest.approx(values)
     assert meta[2, "u", ("#",)][1] == pytest.approx(-1 + 0.5 * (-1 + 3))
-    assert training.test().returns.tolist() == [1.0] * 10
+    assert training.test(10).returns.tolist() == [1.0] * 10
 
 
 def test_what_three_steps_teach_every_option_was_worked_out_by_hand():
@@ -225,7 +226,7 @@ def test_a_limit_is_not_an_end():
     """Cut off after five steps that pay 1 each, both levels still learn 1 / (1 - γ)."""
     goal = machine("u -> done : b, z / z, 0")
     training = HierarchicalLearner(cell(), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
-    training.advance(200)
+    training.advance(Until(episodes=200))
     assert tables(training) == (
         {(0, "u", ("#",)): [pytest.approx(2)]},
         {(0, "u", ("#",)): [[pytest.approx(2)]]},
@@ -239,7 +240,7 @@ def test_the_end_of_the_environment_has_no_future():
     training = HierarchicalLearner(
         way, machine("u -> done : b, z / z, 0"), TopK(1), Hierarchical(), seed=2
     )
-    training.advance(100)
+    training.advance(Until(episodes=100))
     assert tables(training) == (
         {(0, "u", ("#",)): [pytest.approx(3)]},
         {(0, "u", ("#",)): [[pytest.approx(3)]]},
@@ -250,7 +251,7 @@ def test_where_no_rule_changes_anything_an_option_without_a_rule_stands_in():
     goal = machine("u -> rest : a, z / z, 0\nrest -> rest : a, z / z, 0")
     assert options_of(goal, "rest") == (None,)
     training = HierarchicalLearner(cell(label=1), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
-    training.advance(200)
+    training.advance(Until(episodes=200))
     meta, policies = tables(training)
     assert meta[0, "rest", ("#",)] == [pytest.approx(2)]
     assert policies[0, "rest", ("#",)] == [[pytest.approx(2)]]
@@ -264,18 +265,18 @@ def test_stopping_and_running_out_of_room_change_nothing(task):
     at_once, in_parts = (
         HierarchicalLearner(where, goal, FullStack(), settings, seed=3) for _ in range(2)
     )
-    at_once.advance(30)
+    at_once.advance(Until(episodes=30))
     labels = where.labels
     small = begin_exploring(goal, labels, FullStack(), capacity=2)
     in_parts.tables = in_parts.tables._replace(explored=small)
     for until in (1, 7, 8, 30):
-        in_parts.advance(until)
+        in_parts.advance(Until(episodes=until))
     assert tables(at_once) == tables(in_parts)
     assert in_parts.episodes == 30
     for name in ("all_steps", "all_updates", "epsilon", "last_return"):
         assert at_once.progress[name] == in_parts.progress[name]
     assert np.array_equal(at_once.rng_state, in_parts.rng_state)
-    assert np.array_equal(at_once.test().returns, in_parts.test().returns)
+    assert np.array_equal(at_once.test(10).returns, in_parts.test(10).returns)
 
 
 @pytest.mark.parametrize("view", [TopK(1), TopK(2)], ids=str)
@@ -284,8 +285,8 @@ def test_deliver_world_is_learnt(view):
     training = HierarchicalLearner(
         domain("deliver-8"), catalogue("deliver"), view, settings, seed=1
     )
-    training.advance(10_000)
-    test = training.test()
+    training.advance(Until(episodes=10_000))
+    test = training.test(10)
     assert test.returns.min() > 8_900
     assert set(test.ends) == {training.machine.final[0]}
 
@@ -294,9 +295,9 @@ def test_a_label_without_a_rule_is_an_error():
     goal = machine("u -> done : b, z / z, 0", otherwise="error")
     training = HierarchicalLearner(cell(), goal, TopK(1), Hierarchical(), seed=2)
     with pytest.raises(UndefinedMove, match="own"):
-        training.advance(1)
+        training.advance(Until(episodes=1))
     with pytest.raises(UndefinedMove, match="own"):
-        training.test()
+        training.test(10)
 
 
 @pytest.mark.parametrize(

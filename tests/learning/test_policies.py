@@ -10,7 +10,7 @@ import pdrm
 from pdrm.errors import BadPolicyFile, UnknownFormat, WrongPolicy
 from pdrm.language.loading import catalogue
 from pdrm.learning import load_policy
-from pdrm.learning.protocol import agent_for
+from pdrm.learning.protocol import Until, agent_for
 from pdrm.learning.run import Run, train
 from pdrm.learning.saved_policy import read_table
 from pdrm.learning.tabular.learner import make_learner
@@ -24,7 +24,7 @@ AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
 def trained(agent, name="maze-5x5", episodes=1_500):
     task = Task(name)
     training = make_learner(task, agent_for(agent, {"k": AGENTS[agent]}), seed=3)
-    training.advance(episodes)
+    training.advance(Until(episodes=episodes))
     return training
 
 

@@ -8,6 +8,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.learning.agents import Hierarchical
+from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular import rows_kernel as tables
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner
@@ -45,14 +46,14 @@ def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, c
         test_episodes=3,
     )
     training = QLearner(where, machine, view, settings, seed=5)
-    training.advance(episodes)
+    training.advance(Until(episodes=episodes))
     rng_state = seed_streams(5, 2)
     readable = ReadableQLearning(where, machine, view, settings, Rng(rng_state[:1]))
     for _ in range(episodes):
         readable.episode()
     assert table(training) == readable.q
     assert training.rng_state[0] == rng_state[0]
-    test = training.test(where)
+    test = training.test(3, domain=where)
     assert test.returns.tolist() == [readable.test(where, Rng(rng_state[1:])) for _ in range(3)]
 
 
@@ -65,17 +66,17 @@ def test_room_and_checkpoints_change_nothing(monkeypatch):
         return QLearner(where, catalogue(where.machine), FullStack(), settings, seed=5)
 
     kept, resumed = new(), new()
-    kept.advance(20)
+    kept.advance(Until(episodes=20))
     resumed.load({name: array.copy() for name, array in kept.save().items()})
-    kept.advance(30)
-    resumed.advance(30)
+    kept.advance(Until(episodes=30))
+    resumed.advance(Until(episodes=30))
     monkeypatch.setattr(tables, "MOST_CELLS", 4_000)
     forgetful = new()
     explored = forgetful.tables.explored
     explored = explored._replace(after=explored.after[:, :500], paid=explored.paid[:, :500])
     forgetful.tables = forgetful.tables._replace(explored=explored)
     monkeypatch.setattr("pdrm.product.explore_kernel.MOST_KEPT", 500 * len(where.labels))
-    forgetful.advance(30)
+    forgetful.advance(Until(episodes=30))
     assert kept.tables.table.slot.ndim == 2
     assert forgetful.tables.table.slot.ndim == 1
     assert forgetful.tables.explored.stacks.made[0] * forgetful.tables.explored.states > 500
@@ -98,7 +99,7 @@ def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
     )  # c is rare
     settings = q_settings(counterfactuals="deduplicated", epsilon_decay=1.0)
     training = QLearner(where, machine, TopK(1), settings, seed=2)
-    training.advance(1)
+    training.advance(Until(episodes=1))
     readable = ReadableQLearning(where, machine, TopK(1), settings, Rng(seed_streams(2, 2)[:1]))
     readable.episode()
     assert table(training) == readable.q
@@ -108,15 +109,15 @@ def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
 def test_a_test_in_a_domain_with_other_labels_is_refused():
     letter = domain("letter")
     training = QLearner(letter, catalogue("letter"), TopK(1), q_settings(), seed=0)
-    training.advance(5)
+    training.advance(Until(episodes=5))
     other = from_arrays(
         "other", [[0] * 4] * 3, [[0, 1, 2, 3]] * 3, [(), ("x",), ("y",), ("z",)], step_limit=20
     )
     with pytest.raises(PdrmError, match="states"):
-        training.test(other)
+        training.test(1, domain=other)
     with pytest.raises(PdrmError):
         HierarchicalLearner(letter, catalogue("letter"), TopK(1), Hierarchical(), seed=0).test(
-            other
+            1, domain=other
         )
 
 
@@ -125,7 +126,7 @@ def test_a_test_in_a_domain_with_other_labels_is_refused():
 def test_values_known_by_hand_are_reached(view, choice):
     settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, counterfactuals=choice)
     training = QLearner(corridor(), COLLECT, view, settings, seed=1)
-    training.advance(2_000)
+    training.advance(Until(episodes=2_000))
     policy = training.policy()
     for (cell, state, top), known in VALUES.items():
         below = ("#",) if top == ("A",) else ()
@@ -138,7 +139,7 @@ def test_a_limit_is_not_an_end():
     """Cut off right before the reward, the last step is still worth what comes after it."""
     settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, step_limit=4)
     training = QLearner(corridor(), COLLECT, TopK(1), settings, seed=2)
-    training.advance(5_000)
+    training.advance(Until(episodes=5_000))
     assert training.policy().values(1, "up", ("#",))[0] == pytest.approx(8.1, abs=1e-6)
 
 
@@ -146,9 +147,9 @@ def test_stopping_and_going_on_changes_nothing():
     where, machine = domain("maze-5x5"), catalogue("treasure-maze")
     settings = q_settings(counterfactuals="exhaustive")
     at_once, in_parts = (QLearner(where, machine, FullStack(), settings, seed=3) for _ in range(2))
-    at_once.advance(40)
+    at_once.advance(Until(episodes=40))
     for until in (1, 7, 8, 30, 40):
-        in_parts.advance(until)
+        in_parts.advance(Until(episodes=until))
     assert table(at_once) == table(in_parts)
     assert np.array_equal(at_once.rng_state, in_parts.rng_state)
 
@@ -158,7 +159,7 @@ def test_seeds_differ_and_repeat():
 
     def learnt(seed):
         training = QLearner(where, machine, TopK(1), q_settings(episodes=20), seed)
-        training.advance(20)
+        training.advance(Until(episodes=20))
         return table(training)
 
     assert learnt(1) == learnt(1)
@@ -168,7 +169,7 @@ def test_seeds_differ_and_repeat():
 def test_deduplicated_counterfactuals_stop_growing():
     where, machine = domain("maze-10x10"), catalogue("treasure-maze")
     training = QLearner(where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=0)
-    training.advance(200)
+    training.advance(Until(episodes=200))
     assert int(training.tables.observed.index.used[0]) == 1 + 4 + 16
 
 
@@ -178,8 +179,8 @@ def test_one_cprm_solves_the_mazes():
         training = QLearner(
             where, machine, TopK(1), q_settings(counterfactuals="deduplicated"), seed=4
         )
-        training.advance(3_000)
-        assert set(training.test().ends) == {"home"}
+        training.advance(Until(episodes=3_000))
+        assert set(training.test(10).ends) == {"home"}
 
 
 def test_a_label_without_rule_is_an_error():
@@ -188,4 +189,4 @@ def test_a_label_without_rule_is_an_error():
     )
     training = QLearner(domain("letter"), machine, TopK(1), q_settings(), seed=0)
     with pytest.raises(UndefinedMove, match="letter"):
-        training.advance(10)
+        training.advance(Until(episodes=10))

@@ -243,10 +243,10 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", "0")
     tested = QLearner.test
 
-    def interrupted(training, domain=None):
+    def interrupted(training, episodes, seed):
         if training.episodes == 40:
             raise KeyboardInterrupt
-        return tested(training, domain)
+        return tested(training, episodes, seed)
 
     monkeypatch.setattr(QLearner, "test", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -11,6 +11,7 @@ from pdrm.learning.agents import (
     QLearning,
     shaping_of,
 )
+from pdrm.learning.protocol import Until
 from pdrm.learning.settings import parse_setting
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.paper.paper_agents import ReadCpRM, ReadQLearning
@@ -48,13 +49,13 @@ def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
         whole, first, second = (
             QLearner(LETTER.finite, LETTER.pushdown, view, settings, seed=2) for _ in range(3)
         )
-        whole.advance(40)
-        first.advance(15)
+        whole.advance(Until(episodes=40))
+        first.advance(Until(episodes=15))
         second.load({name: np.array(array) for name, array in first.save().items()})
-        second.advance(40)
+        second.advance(Until(episodes=40))
         for name in ("table.key", "table.value", "progress", "rng_state"):
             assert np.array_equal(second.save()[name], whole.save()[name]), name
-        assert abs(whole.test().returns).max() < 5
+        assert abs(whole.test(10).returns).max() < 5
         assert np.abs(whole.tables.table.value).max() > 1e4
 
 

@@ -11,6 +11,7 @@ from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
 from pdrm.learning.agents import Summary
+from pdrm.learning.protocol import Until
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
 from pdrm.learning.tabular.summary import SummaryLearner, read_world, world_arrays
 from pdrm.machines.tables import step_table, tabulate
@@ -54,15 +55,15 @@ def test_it_is_optimal_at_heights_that_it_never_met(run):
 def test_a_run_that_goes_on_is_the_run_that_never_stopped():
     agent = pdrm.Summary(episodes=8, test_every=2)
     whole = SummaryLearner(MAZE, agent, seed=3)
-    whole.advance(4)
-    whole.test()
+    whole.advance(Until(episodes=4))
+    whole.test(10)
     again = SummaryLearner(MAZE, agent, seed=3)
     again.load(whole.save())
     for learner in (whole, again):
-        learner.advance(8)
+        learner.advance(Until(episodes=8))
     for one, other in zip(whole.save().values(), again.save().values(), strict=True):
         assert np.array_equal(one, other)
-    assert np.array_equal(whole.test().returns, again.test().returns)
+    assert np.array_equal(whole.test(10).returns, again.test(10).returns)
 
 
 def test_a_damaged_policy_is_refused(run, tmp_path):
@@ -97,7 +98,7 @@ def test_what_it_cannot_learn_is_refused():
 
 def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
     learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
-    learner.advance(3)
+    learner.advance(Until(episodes=3))
     stack, guess = (1,), guess_labels(learner.world, len(learner.domain.labels))
     for goal in (NEAREST, RICHEST):
         way = find_way(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0)

@@ -9,6 +9,7 @@ from random import Random
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.learning.agents import Hierarchical
+from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.learner import HierarchicalLearner
@@ -64,7 +65,7 @@ def compared(
     said = f"{described(machine)}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
     slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))
-    assert ended(lambda: training.advance(settings.episodes)) == slow, (
+    assert ended(lambda: training.advance(Until(episodes=settings.episodes))) == slow, (
         f"{said}\nonly one met a label without a rule"
     )
     if not slow:
@@ -79,7 +80,9 @@ def compared(
         )
     )
     tested: list[float] = []
-    assert ended(lambda: tested.extend(training.test().returns.tolist())) == slow, said
+    assert (
+        ended(lambda: tested.extend(training.test(settings.test_episodes).returns.tolist())) == slow
+    ), said
     assert not slow or tested == played, f"{said}\n{tested = }\nnot {played}"
     return slow
 

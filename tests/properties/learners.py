@@ -13,6 +13,7 @@ from typing import Any
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
 from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
+from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.learning.tabular.policy import QPolicy
@@ -123,7 +124,7 @@ def compared(
     said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
     returns: list[float] = []
     slow = ended(lambda: returns.extend(readable.episode() for _ in range(settings.episodes)))
-    assert ended(lambda: training.advance(settings.episodes)) == slow, (
+    assert ended(lambda: training.advance(Until(episodes=settings.episodes))) == slow, (
         f"{said}\nonly one met a label without a rule"
     )
     if not slow:
@@ -141,7 +142,9 @@ def compared(
         )
     )
     tested: list[float] = []
-    assert ended(lambda: tested.extend(training.test().returns.tolist())) == slow, said
+    assert (
+        ended(lambda: tested.extend(training.test(settings.test_episodes).returns.tolist())) == slow
+    ), said
     assert not slow or tested == played, f"{said}\n{tested = }\nnot {played}"
     return slow
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, is_dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, WrongKind
-from pdrm.files import Arrays
+from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import kind_of
 from pdrm.learning.settings import (
     PAPER_SETTINGS,
@@ -148,6 +149,17 @@ class LoadsPolicy(Protocol):
 
     def load_policy(self, task: Task, arrays: Arrays, /) -> Policy:
         """The policy with these parameters."""
+
+
+@runtime_checkable
+class OwnLearner(Protocol):
+    """A learner of ours. It tells of the run, and writes its policy with the run's spec."""
+
+    def facts(self) -> dict[str, float]:
+        """The state of the run in numbers."""
+
+    def save_policy(self, path: Path, about: dict[str, Any], /) -> Fingerprint:
+        """Write the policy. about: JSON values that are saved with it."""
 
 
 # --- Agents of others

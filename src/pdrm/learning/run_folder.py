@@ -55,8 +55,6 @@ from pdrm.task import DomainLike, Task
 if TYPE_CHECKING:
     from pdrm.learning.deep.deep_policy import DeepPolicy
     from pdrm.learning.deep.deep_training import DeepTraining
-    from pdrm.learning.tabular.learner import TabularLearner
-    from pdrm.learning.tabular.summary import SummaryLearner
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
 POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
@@ -211,11 +209,11 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     if isinstance(agent, Tabular):
         from pdrm.learning.tabular.learner import make_learner
 
-        return TableLearner(make_learner(task, agent, seed))
+        return make_learner(task, agent, seed)
     from pdrm.learning.tabular.summary import SummaryLearner
 
     assert isinstance(agent, Summary)
-    return TableLearner(SummaryLearner(task, agent, seed))
+    return SummaryLearner(task, agent, seed)
 
 
 def begin_all(
@@ -236,38 +234,6 @@ def begin_all(
         NetworkLearner(training, run, task, agent)
         for run, (task, agent) in enumerate(zip(tasks, deep, strict=True))
     ]
-
-
-class TableLearner:
-    """A run of an agent that learns a table, episode by episode."""
-
-    def __init__(self, own: TabularLearner | SummaryLearner) -> None:
-        self.own, self.total = own, own.settings.total
-        self.policy, self.facts = own.policy, own.facts
-        self.save, self.load = own.save, own.load
-
-    @property
-    def episodes(self) -> int:
-        """Training episodes so far."""
-        return self.own.episodes
-
-    @property
-    def steps(self) -> int:
-        """Environment steps of training so far."""
-        return self.own.steps
-
-    def advance(self, until: Until, /) -> None:
-        """Train until then, in whole episodes."""
-        while not until.reached(self) and self.episodes < self.total:
-            self.own.advance(max(until.episodes or 0, self.episodes + 1))
-
-    def test(self, _episodes: int, _seed: int, /) -> Test:
-        """Greedy episodes, with the run's own generator."""
-        return self.own.test()
-
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
-        """Write the policy."""
-        return self.policy(about).save(path)
 
 
 class NetworkLearner:

@@ -39,6 +39,7 @@ from pdrm.learning.protocol import (
     GuestAgent,
     KeptPolicy,
     Learner,
+    OwnLearner,
     Policy,
     Resumable,
     SelfTesting,
@@ -58,7 +59,6 @@ from pdrm.learning.run_folder import (
     TIMING,
     NetworkLearner,
     RunSpec,
-    TableLearner,
     begin_all,
     hold,
     is_done,
@@ -165,7 +165,7 @@ class Course:
     @property
     def facts(self) -> dict[str, float]:
         """The state of the run, in numbers."""
-        if isinstance(self.learner, TableLearner | NetworkLearner):
+        if isinstance(self.learner, OwnLearner):
             return self.learner.facts()
         return {"steps": float(self.learner.steps)}
 
@@ -218,7 +218,7 @@ class Course:
     def save_policy(self) -> Fingerprint | None:
         """Write what was learnt so far; None if a file cannot hold it."""
         path, learner = self.folder / POLICY, self.learner
-        if isinstance(learner, TableLearner | NetworkLearner):
+        if isinstance(learner, OwnLearner):
             about = {"spec": self.spec.record(), "id": self.spec.id, "done": self.done}
             return learner.save_policy(path, about)
         policy = learner.policy()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,10 +22,10 @@ from pdrm.errors import (
     BadSetting,
     EndlessSilentMoves,
 )
-from pdrm.files import Arrays
+from pdrm.files import Arrays, Fingerprint
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Counterfactuals, CountingQ, Hierarchical, QLearning, Tabular
-from pdrm.learning.protocol import Test
+from pdrm.learning.protocol import Test, Until
 from pdrm.learning.randomness import seed_streams
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular import rows_kernel as at
@@ -137,32 +138,33 @@ class TabularLearner(ABC):
         """Rows of the table."""
         return int(self.tables.table.used[0])
 
-    def advance(self, until: int) -> None:
-        """Train until this many episodes are done in all, but never past the settings' `episodes`."""
-        until = min(until, self.settings.episodes)
-        seconds = self.settings.extras.seconds_per_episode
-        if seconds is None:
-            self._learn(until)
-            return
-        self._learn(self.episodes)  # compile everything before a clock runs
-        for episode in range(self.episodes, until):
+    def advance(self, until: Until, /) -> None:
+        """Train until then, in whole episodes, but never past the settings' `episodes`."""
+        most, seconds = self.settings.episodes, self.settings.extras.seconds_per_episode
+        if seconds is not None:
+            self._learn(self.episodes)  # compile everything before a clock runs
+        while not until.reached(self) and self.episodes < most:
+            after = self.episodes + 1
+            if seconds is None:
+                self._learn(min(max(until.episodes or 0, after), most))
+                continue
             self.progress["late"], self.progress["updates"] = 0, 0
             self.progress["pause"] = EVERY
             began = self._now()
-            while self._learn(episode + 1) == at.PAUSE:
+            while self._learn(after) == at.PAUSE:
                 self.progress["late"] = late = self._now() - began > seconds
                 self.progress["pause"] = 0 if late else self.progress["updates"] + EVERY
 
     def _learn(self, until: int) -> int:
         return self._run(self.learn, self.domain, self.progress, until)
 
-    def test(self, domain: FiniteDomain | None = None, episodes: int | None = None) -> Test:
-        """Greedy episodes in a domain that shares states, actions and labels (default: all evaluation domains)."""
+    def test(self, episodes: int, _seed: int = 0, /, domain: FiniteDomain | None = None) -> Test:
+        """Greedy episodes, with the run's own generator, in a domain that shares states, actions and labels (default: in each of the
+        evaluation domains)."""
         parts = []
         for where in self.domain.tested_on if domain is None else (domain,):
             self.domain.check_shares(where)
-            count = episodes or self.settings.test_episodes
-            returns, steps, ends = np.zeros(count), np.zeros(count, int), np.zeros(count, int)
+            returns, steps, ends = (np.zeros(episodes, kind) for kind in (float, int, int))
             limit = self.settings.step_limit or where.step_limit
             self._run(at.test, where, limit, returns, steps, ends)
             parts.append((returns, steps, ends))
@@ -173,6 +175,10 @@ class TabularLearner(ABC):
     @abstractmethod
     def policy(self, about: dict[str, Any] | None = None) -> TabularPolicy:
         """The policy so far. about: JSON values that are saved with it."""
+
+    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
+        """Write the policy."""
+        return self.policy(about).save(path)
 
     def _decode(self) -> PolicyTable:
         """The table by what is seen. A key is (number of the view) * environment states +
@@ -243,7 +249,7 @@ class TabularLearner(ABC):
         del arrays["table.slot"]  # large, and found again
         return {**arrays, **own}
 
-    def load(self, arrays: Arrays) -> None:
+    def load(self, arrays: Arrays, /) -> None:
         """Put a new run into a saved state."""
         self.progress[:] = arrays["progress"].view(at.PROGRESS)
         self.rng_state[:] = arrays["rng_state"]
@@ -263,11 +269,11 @@ class QLearner(TabularLearner):
     """One run of Q-learning or CpRM.
 
     >>> import pdrm
-    >>> from pdrm.learning.agents import CpRM
+    >>> from pdrm.learning import CpRM, Until
     >>> maze = pdrm.domain("maze-5x5")
     >>> learner = QLearner(maze, pdrm.catalogue(maze.machine), pdrm.product.TopK(1), CpRM(), seed=0)
-    >>> learner.advance(until=1_000)
-    >>> learner.episodes, float(learner.test().returns.mean())
+    >>> learner.advance(Until(episodes=1_000))
+    >>> learner.episodes, float(learner.test(10).returns.mean())
     (1000, 100005.0)
     """
 
@@ -297,8 +303,8 @@ class HierarchicalLearner(TabularLearner):
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.product.observation import TopK
     >>> learner = HierarchicalLearner(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
-    >>> learner.advance(until=3)
-    >>> learner.episodes, learner.test().returns.shape
+    >>> learner.advance(Until(episodes=3))
+    >>> learner.episodes, learner.test(10).returns.shape
     (3, (10,))
     """
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,11 @@ from pdrm.analysis.whole_stack import WholeStack, check_deterministic
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike, pick
 from pdrm.errors import StochasticMoves, UndefinedMove, WrongPolicy
-from pdrm.files import Arrays, need, within
+from pdrm.files import Arrays, Fingerprint, need, within
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
-from pdrm.learning.protocol import Test
+from pdrm.learning.protocol import Test, Until
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.learning.tabular.policy_table import (
     Memory,
@@ -194,8 +195,8 @@ class SummaryLearner:
     """One run of the agent.
 
     >>> learner = SummaryLearner(Task("maze-5x5"), Summary(episodes=10), seed=0)
-    >>> learner.advance(until=10)
-    >>> learner.episodes, float(learner.test().returns.mean())
+    >>> learner.advance(Until(episodes=10))
+    >>> learner.episodes, float(learner.test(10).returns.mean())
     (10, 100005.0)
     """
 
@@ -226,24 +227,22 @@ class SummaryLearner:
 
     # --- What the training loop asks
 
-    def advance(self, until: int) -> None:
-        """Train until this many episodes are done in all, but never past the agent's `episodes`."""
+    def advance(self, until: Until, /) -> None:
+        """Train until then, in whole episodes, but never past the agent's `episodes`."""
         if self._stale:  # the values have narrower bounds by now
             self._begin()
-        while self.episodes < min(until, self.settings.episodes):
+        while not until.reached(self) and self.episodes < self.settings.episodes:
             rng = np.random.default_rng((self.seed, TRAINING, self.episodes))
             self.play(self.domain, rng, train=True)
             self.episodes += 1
 
-    def test(self) -> Test:
-        """Greedy episodes in each of the evaluation domains, as one evaluation."""
+    def test(self, episodes: int, _seed: int = 0, /) -> Test:
+        """Greedy episodes in each of the evaluation domains, as one evaluation, with the run's own generators."""
         found = []
         for number, where in enumerate(self.domain.tested_on):
             self.domain.check_shares(where)
             rng = np.random.default_rng((self.seed, TESTING, self.episodes, number))
-            found += [
-                self.play(where, rng, train=False) for _ in range(self.settings.test_episodes)
-            ]
+            found += [self.play(where, rng, train=False) for _ in range(episodes)]
         returns, steps, ends = zip(*found, strict=True)
         names = np.array((*self.machine.states, *self.machine.final))
         return Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])
@@ -253,7 +252,7 @@ class SummaryLearner:
         counts = np.array([self.episodes, self.steps], np.int64)
         return {"counts": counts, **world_arrays(self.world)}
 
-    def load(self, arrays: Arrays) -> None:
+    def load(self, arrays: Arrays, /) -> None:
         """Put a new run into a saved state."""
         self.episodes, self.steps = arrays["counts"].tolist()
         self.world = read_world(arrays)
@@ -275,6 +274,10 @@ class SummaryLearner:
             float(self.settings.discount),
             read_world(world_arrays(self.world)),
         )
+
+    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
+        """Write the policy."""
+        return self.policy(about).save(path)
 
     # --- Episodes
 
