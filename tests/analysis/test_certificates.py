@@ -1,13 +1,17 @@
 """Certificates: they prove what they say, are read as they were written, and damaged ones are refused."""
 
+import gc
 import json
+import weakref
 from dataclasses import replace
 
 import pytest
 
 from pdrm.analysis import load_certificate, verify
+from pdrm.analysis.checker import Check
 from pdrm.analysis.k_search import check_k
 from pdrm.errors import BadCertificate
+from pdrm.task import Task
 
 ASKED = [
     ("paint", 5, "everywhere", 1e-9),
@@ -120,3 +124,12 @@ def test_messages_name_states_in_words(proofs):
     assert "None" not in caught.value.message
     assert "in paint with its machine" in proof.claim
     assert "with machine m," in replace(proof, machine="m").claim
+
+
+def test_a_check_is_not_kept_in_memory(proofs):
+    check = Check(Task("paint"), proofs["paint", 3, "start"])
+    assert check.bound() > 0
+    left = weakref.ref(check)
+    del check
+    gc.collect()
+    assert left() is None

@@ -105,6 +105,9 @@ class Check:
     ) -> None:
         """Read a certificate. `on_step` is called again and again; it may raise to end the check."""
         self.on_step = on_step
+        # caches that end with the check
+        self.move, self.rows = cache(self._find_move), cache(self._list_rows)
+        self.power, self.worth = cache(self._find_power), cache(self._find_worth)
         self.proof, self.domain, self.machine = certificate, task.finite, task.pushdown
         demand(self.domain.name == certificate.domain, f"it is about `{certificate.domain}`")
         demand(0 < certificate.discount < 1, "its discount is not between 0 and 1")
@@ -150,14 +153,12 @@ class Check:
 
     # --- Steps of the task
 
-    @cache
-    def move(self, u: str, top: str | None, label: Label | None) -> MachineMove | None:
+    def _find_move(self, u: str, top: str | None, label: Label | None) -> MachineMove | None:
         """The move at a head that reads a label, or the silent one."""
         rule = None if u in self.machine.final else rule_at(self.machine, (u, top), label)
         return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
 
-    @cache
-    def rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
+    def _list_rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
         """The outcomes of each action at a head, before silent moves; nothing if there is no choice of an action."""
         (s, u), arrays, found = e, self.domain.arrays, []
         if self.over(e) or self.move(u, top, None) is not None:
@@ -241,14 +242,12 @@ class Check:
 
     # --- The upper function
 
-    @cache
-    def power(self, t: int) -> Fraction:
+    def _find_power(self, t: int) -> Fraction:
         """γᵗ, rounded."""
         demand(0 <= t < LONGEST_LINE, "a line is too long")
         return Fraction(int(self.discount**t * (1 << BITS)), 1 << BITS)
 
-    @cache
-    def worth(self, e: Exit | None, symbols: TopSymbols) -> Lines:
+    def _find_worth(self, e: Exit | None, symbols: TopSymbols) -> Lines:
         """The upper function at some symbols on top of a stack."""
         self.on_step()
         if e is None:

@@ -87,6 +87,7 @@ class SolvedProduct:
 
     def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
         self.product, self.table, self.discount = product, product.table, discount
+        self.silence = measure_silence(product.table)
         self.size = ProductSize(len(product))
         bounds = bound_values(product, discount, 1e-12, deadline)
         self._value = (bounds.lower + bounds.upper) / 2
@@ -223,7 +224,7 @@ class Solution:
         not.
         """
         found = self.action_values(s, u, stack)
-        close = 2 * self.error_at(len(stack) + measure_silence(self.table).pushed)
+        close = 2 * self.error_at(len(stack) + self.solver.silence.pushed)
         best = max(found.values(), default=0.0)
         return tuple(name for name, value in found.items() if value >= best - close)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
@@ -215,10 +216,10 @@ def _use_up(
 
 def _longest_chain(after: dict[int, set[int]]) -> int | None:
     """The symbols that silent moves can pop one after the other; None if they are endless."""
-    chain = dict.fromkeys(after, 0)
-    for _ in range(len(after) + 1):
-        longer = {u: 1 + max(chain.get(v, 0) for v in found) for u, found in after.items()}
-        if longer == chain:
-            return max(chain.values(), default=0)
-        chain = longer
-    return None
+    chain: dict[int, int] = {}
+    try:
+        for u in TopologicalSorter(after).static_order():
+            chain[u] = max((1 + chain[v] for v in after.get(u, ())), default=0)
+    except CycleError:
+        return None
+    return max(chain.values(), default=0)

@@ -162,38 +162,32 @@ class SolvedValues(ValuedProduct):
 class ExploredValues(ValuedProduct):
     """Values by interval iteration on what was explored."""
 
+    lower: Floats = np.zeros(0)
+    upper: Floats = np.zeros(0)
+
     def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
         super().__init__(product, discount, deadline)
         self.deadline = deadline
-        self._lower, self._upper = np.zeros(0), np.zeros(0)
         self.update()
         self.settle()
 
     @property
-    def lower(self) -> Floats:
-        return self._lower
-
-    @property
-    def upper(self) -> Floats:
-        return self._upper
-
-    @property
     def error(self) -> float:
         if self.closed:
-            return float((self._upper - self._lower).max(initial=0.0)) + self._frontier.margin
+            return float((self.upper - self.lower).max(initial=0.0)) + self._frontier.margin
         return 4 * self._frontier.margin
 
     def update(self) -> None:
-        known = len(self._lower)
+        known = len(self.lower)
         low, high = self._frontier.of(known)
-        self._lower = np.append(self._lower, low)
-        self._upper = np.append(self._upper, high)
+        self.lower = np.append(self.lower, low)
+        self.upper = np.append(self.upper, high)
         self.worst = np.append(self.worst, self._frontier.of_all(known)[0])
 
     def settle(self) -> None:
-        initial = self._lower, self._upper
+        initial = self.lower, self.upper
         found = bound_values(self.product, self.discount, 1e-12, self.deadline, initial)
-        self._lower, self._upper = found.lower, found.upper
+        self.lower, self.upper = found.lower, found.upper
 
     @property
     def upper_by_top(self) -> Floats | None:
@@ -205,12 +199,12 @@ class ExploredValues(ValuedProduct):
         """Expand what the policy that may be optimal reaches most often, and the nearest states, up to a number of states."""
         product, count = self.product, len(self.product)
         frontier = product.expandable(product.frontier)
-        best = find_action_values(self, self._upper).argmax(axis=1)
+        best = find_action_values(self, self.upper).argmax(axis=1)
         action = np.where(product.expanded, best, -1).astype(np.int32)
         begin = np.zeros(count + 1)
         np.add.at(begin, product.starts, product.start_probability)
         weight = measure_occupancy(product.steps, self.discount, action, begin[:-1], 10_000)
-        weight *= self._upper - self._lower
+        weight *= self.upper - self.lower
         likely = frontier[np.argsort(-weight[frontier], kind="stable")]
         few = max(1, (most - count) // (2 * product.next[0].size))
         self.expand(np.union1d(likely[:few], frontier[:few]))
