@@ -18,7 +18,7 @@ from pdrm.analysis.size_claims import (
 from pdrm.analysis.sizes import (
     count_stack_strings,
     count_strings,
-    sizes_record,
+    sizes,
     theorem_1,
     theorem_2,
     theorem_4,
@@ -199,7 +199,7 @@ def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text,
     growth = stack_growth(machine)
     counted = survey(all_words(machine), machine, 1).strings[-1]
     assert (counted, theorem_1(growth, 1), count_stack_strings(growth, 1)) == (strings, 3, 7)
-    record = sizes_record(Task(all_words(machine), machine), steps=1)
+    record = sizes(Task(all_words(machine), machine), steps=1)
     assert record["holds"]
     assert record["sizes"][0]["printed_holds"] is False
 
@@ -309,7 +309,7 @@ def test_counter_configurations_are_those_of_the_automaton(task):
 
 
 def test_the_automaton_of_the_letters_counts_to_151():
-    record = sizes_record(Task("letter"), counting=catalogue("letter-cra"), k=())
+    record = sizes("letter", "letter-cra", k=())
     automaton, counts, layer = catalogue("letter-cra"), {0}, {automaton_start()}
     for _ in range(150):  # an A at every second step
         layer = {automaton.step(here, frozenset("A")).after for here in layer}
@@ -354,7 +354,7 @@ def test_the_two_counters_stand_for_the_stacks():
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", DOMAINS)
 def test_the_bounds_hold_on_the_catalogue_as_printed_and_as_corrected(name):
-    record = sizes_record(Task(name), most=100_000)
+    record = sizes(name, most=100_000)
     assert record["holds"]
     assert all(size["printed_holds"] for size in record["sizes"])
     assert json.loads(json.dumps(record)) == record
@@ -364,7 +364,7 @@ def test_the_bounds_hold_on_the_catalogue_as_printed_and_as_corrected(name):
 
 def test_the_claims():
     facts = size_claims(
-        [sizes_record(Task("letter")), sizes_record(Task("maze-5x5"), most=10_000)],
+        [sizes("letter"), sizes("maze-5x5", most=10_000)],
         measure_blowup(6),
     )
     assert [(fact["id"], fact["holds"]) for fact in facts] == [
@@ -379,7 +379,7 @@ def test_the_claims():
 
 
 def test_a_claim_that_does_not_hold_is_said_not_to():
-    record = sizes_record(Task("letter"), steps=10)
+    record = sizes("letter", steps=10)
     record["sizes"][1]["holds"] = False
     record["sizes"][3]["holds"] = False
     row = measure_blowup(2)[2]
@@ -402,7 +402,7 @@ def test_what_runs_met_goes_to_its_size():
         {"agent": "q", "k": "1", "rows": 30, "strings": None, "counters": None},
         {"agent": "cra-q", "k": "full", "rows": 80, "strings": None, "counters": 6},
     ]
-    record = sizes_record(Task("letter"), steps=20, k=(1, 2), seen=seen)
+    record = sizes("letter", steps=20, k=(1, 2), seen=seen)
     met = {
         size["what"]: [(one["agent"], one["runs"], one["most"]) for one in size["seen"]]
         for size in record["sizes"]

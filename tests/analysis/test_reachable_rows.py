@@ -7,11 +7,10 @@ import pytest
 
 from pdrm.analysis.reachable_rows import find_views, survey
 from pdrm.analysis.size_claims import MOST_LABELS, all_words
-from pdrm.analysis.sizes import sizes_record, to_json
+from pdrm.analysis.sizes import sizes, to_json
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting
 from pdrm.language.loading import parse
-from pdrm.task import Task
 
 
 @pytest.mark.parametrize("first", [{}, {"start_label": 0}])
@@ -48,7 +47,7 @@ def test_more_labels_than_can_be_listed_are_refused():
 @pytest.mark.parametrize("settings", [{"steps": -1}, {"k": (0, -1)}])
 def test_steps_and_ks_are_not_negative(settings):
     with pytest.raises(BadSetting, match="integer"):
-        sizes_record(Task("letter"), **settings)
+        sizes("letter", **settings)
 
 
 def test_a_number_that_is_not_known_stays_so():

@@ -13,7 +13,6 @@ import pdrm
 from docs.scripts.concepts.counterfactual import Imagined
 from docs.scripts.concepts.labels import Move
 from docs.scripts.concepts.run import Moment
-from pdrm.analysis.sizes import sizes_record
 from pdrm.domains.finite_domain import Picture as GridPicture
 from pdrm.drawing.figure import spell_number
 from pdrm.drawing.plots import EpisodeStep, Situation
@@ -143,7 +142,7 @@ def witness(k: int) -> tuple[Any, ...]:
 
 def sizes(name: str) -> dict[str, Any]:
     """How a domain's tables grow."""
-    return sizes_record(pdrm.Task(name))
+    return pdrm.sizes(name)
 
 
 @cache
@@ -157,8 +156,7 @@ def trade() -> tuple[Any, ...]:
     _, task = deliveries()
     report = pdrm.check_k(task, k=range(3))
     sizes = {
-        size["what"]: size["reachable"]
-        for size in sizes_record(task, k=tuple(report.loss))["sizes"]
+        size["what"]: size["reachable"] for size in pdrm.sizes(task, k=tuple(report.loss))["sizes"]
     }
     best = report.value[0]
     kept = [round(100 * (1 - high / best), 1) for _, high in report.loss.values()]

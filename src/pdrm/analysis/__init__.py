@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pdrm.analysis.k_policy import KPolicy, load_k_policy
     from pdrm.analysis.k_report import KReport
     from pdrm.analysis.k_search import check_k
-    from pdrm.analysis.sizes import sizes_record
     from pdrm.analysis.solving import Solution, solve
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "Certificate",
     "load_certificate",
     "verify",
-    "sizes_record",
 ]
 
 __getattr__, __dir__ = lazy(__name__)

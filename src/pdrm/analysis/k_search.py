@@ -274,4 +274,4 @@ def compile_kernels() -> None:
     """Have everything compiled before a clock runs."""
     for name, discount in (("paint", 0.9), ("echo", 0.5)):
         report = KReport(Task(name), discount, {k: KAnswer(k) for k in (0, 1)})
-        _Search(report, depth=3, most=100).run(Deadline(5.0))
+        _Search(report, depth=3, most=100).run(Deadline())

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from pdrm.analysis.reachable_rows import find_views
-from pdrm.analysis.sizes import Record, sizes_record, theorem_4
+from pdrm.analysis.sizes import Record, sizes, theorem_4
 from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.task import Task, pushdown_machine
+from pdrm.task import pushdown_machine
 
 MOST_LABELS = 4096
 """Labels of a machine at most, for the domain of all words."""
@@ -97,8 +97,8 @@ def measure_blowup(longest: int = 14) -> list[Blowup]:
         vectors = {configuration.counters for configuration in counted}
         within |= vectors
         seen = int((rows <= n).sum())
-        sizes = len(counted), len(vectors), len(within)
-        found.append(Blowup(n, len(LETTERS) ** n, theorem_4(n), *sizes, seen))
+        counts = len(counted), len(vectors), len(within)
+        found.append(Blowup(n, len(LETTERS) ** n, theorem_4(n), *counts, seen))
         after = {machine.step(one, letter).after for one in here for letter in LETTERS}
         here = {one for one in after if one.state not in machine.final}
     return found
@@ -109,11 +109,11 @@ def size_claims(
 ) -> list[Record]:
     """The facts size-full, size-k and size-cra (default: measured, which takes about ten seconds).
 
-    >>> facts = size_claims([sizes_record(Task("letter"))], measure_blowup(4))
+    >>> facts = size_claims([sizes("letter")], measure_blowup(4))
     >>> [(fact["id"], fact["holds"]) for fact in facts]
     [('size-full', True), ('size-k', True), ('size-cra', True)]
     """
-    measured = [sizes_record(Task(name)) for name in DOMAINS] if records is None else records
+    measured = [sizes(name) for name in DOMAINS] if records is None else records
     rows = measure_blowup() if blown is None else blown
     states = len(pushdown_to_counting(pushdown_machine(MACHINE)).states)
     columns = ["n", "configurations", "counters", "counters_within", "one_policy_rows"]
@@ -150,8 +150,8 @@ def _fact(name: str, claim: str, theorem: int, records: Sequence[Record]) -> Rec
     numbers = {}
     holds = True
     for record in records:
-        sizes = [size for size in record["sizes"] if size["theorem"] == theorem]
-        holds &= all(size["holds"] for size in sizes)
+        chosen = [size for size in record["sizes"] if size["theorem"] == theorem]
+        holds &= all(size["holds"] for size in chosen)
         numbers[record["domain"]] = {
             size["what"]: {
                 "reachable": size["reachable"],
@@ -159,6 +159,6 @@ def _fact(name: str, claim: str, theorem: int, records: Sequence[Record]) -> Rec
                 "bound": size["bound_within"],
                 "printed_holds": size["printed_holds"],
             }
-            for size in sizes
+            for size in chosen
         }
     return {"id": name, "claim": claim, "holds": holds, "numbers": numbers}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, find_views, survey
@@ -17,7 +18,6 @@ from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.drawing.trace import align
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown
-from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.heads import StackGrowth, stack_growth
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -86,108 +86,8 @@ def count_stack_strings(growth: StackGrowth, n: int) -> int:
 # --- And a count
 
 
-def sizes_record(
-    task: Task,
-    *,
-    steps: int | None = None,
-    k: int | Iterable[int] = (0, 1, 2),
-    counting: CountingRewardAutomaton | None = None,
-    seen: Sequence[Seen] = (),
-    most: int = MOST_ROWS,
-) -> Record:
-    """The sizes as JSON data.
-
-    Args:
-        task: The task.
-        steps: Steps of an episode (default: the domain's limit).
-        k: The k-policies to count.
-        counting: An automaton with one counter for the same task (default: the two counters that
-            simulate the stack are counted).
-        seen: The tables of trained runs.
-        most: Product states that are listed, at most.
-
-    >>> record = sizes_record(Task("letter"), steps=100, k=1)
-    >>> [(size["what"], size["reachable"]) for size in record["sizes"]]
-    [('stack strings', 51), ('full policy', 3060), ('1-policy', 104), ('counter configurations', 51), ('CRA policy', 3060)]
-    >>> record["holds"]
-    True
-    """
-    domain = task.finite
-    machine = task.pushdown
-    limit = domain.step_limit if steps is None else steps
-    if not 0 <= limit <= MOST_STEPS:
-        raise BadSetting(
-            f"episodes of {limit:,} steps", fix=f"use an integer from 0 to {MOST_STEPS}, such as 20"
-        )
-    growth = stack_growth(machine)
-    walk = survey(domain, machine, limit, most)
-    views = find_views(domain, machine)
-    pairs = domain.states * len(machine.states)
-    first = int((domain.arrays.start_label != NO_LABEL).any())
-    counters = (
-        walk if counting is None else survey(domain, counting_to_pushdown(counting), limit, most)
-    )
-    vectors = walk.counters if counting is None else counters.strings
-
-    def size(
-        what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
-    ) -> Record:
-        """A size that grows with the episode: `factor` rows for each string."""
-        within = limit if walked.closed else min(limit, walked.steps)
-        counted = counts[min(limit, walked.steps)]
-        bounds = [factor * count_stack_strings(growth, n + first) for n in (limit, within)]
-        strings = [theorem_1(growth, n + first) for n in (limit, within)]
-        printed = [None if number is None else factor * number for number in strings]
-        return {
-            "what": what,
-            "theorem": theorem,
-            "printed": to_json(printed[0]),
-            "bound": to_json(bounds[0]),
-            "bound_within": to_json(bounds[1]),
-            "reachable": counted,
-            "within": within,
-            "holds": counted <= bounds[1],
-            "printed_holds": None if printed[1] is None else counted <= printed[1],
-        }
-
-    def k_size(symbols: int) -> Record:
-        """The size of a k-policy: its bound does not depend on the episode."""
-        fewest = views.steps(symbols)
-        bound = pairs * theorem_2(growth, symbols)
-        return {
-            "what": f"{symbols}-policy",
-            "theorem": 2,
-            **dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound)),
-            "reachable": int((fewest <= limit).sum()),
-            "within": limit,
-            "k": symbols,
-            **dict.fromkeys(("holds", "printed_holds"), len(fewest) <= bound),
-        }
-
-    sizes = [
-        size("stack strings", 1, 1, walk, walk.strings),
-        size("full policy", 1, pairs, walk, walk.rows),
-        *map(k_size, sorted({k} if isinstance(k, int) else set(k))),
-        size("counter configurations", 3, 1, counters, vectors),
-        size("CRA policy", 3, pairs, counters, counters.rows),
-    ]
-    names = ("symbols", "added", "silent_pushes", "begun", "step")
-    return {
-        "domain": domain.name,
-        "machine": machine.name,
-        "counting": None if counting is None else counting.name,
-        "environment_states": domain.states,
-        "machine_states": len(machine.states),
-        **{name: getattr(growth, name) for name in names},
-        "steps": limit,
-        "labels": limit + first,
-        "sizes": [{**one, "seen": _collect_seen(one["what"], seen)} for one in sizes],
-        "holds": all(one["holds"] for one in sizes),
-    }
-
-
 class Sizes(dict[str, Any]):
-    """The record of `sizes_record`, which a notebook shows as the table that `pdrm sizes` prints.
+    """The sizes as JSON data, which a notebook shows as the table that `pdrm sizes` prints.
 
     >>> answer = sizes("letter", steps=100, k=1)
     >>> answer
@@ -239,22 +139,101 @@ def sizes(
     steps: int | None = None,
     k: int | Iterable[int] = (0, 1, 2),
     seen: Sequence[Seen] = (),
+    most: int = MOST_ROWS,
 ) -> Sizes:
     """Count the rows that each kind of policy takes: what the theorems allow, what can be reached.
+
+    Counters are those of the task's machine if it has one counter, else the two that simulate the stack.
 
     Args:
         task: A `Task`, or a domain, its name or its file.
         machine: A machine instead of the task's own, as for `Task`.
         steps: Steps of an episode (default: the domain's limit).
         k: The k-policies to count.
-        seen: The rows of trained tables, as `sizes_record` takes them.
+        seen: The tables of trained runs.
+        most: Product states that are listed, at most.
 
-    >>> sizes("maze-5x5", k=1)["sizes"][2]["reachable"]
-    59
+    >>> record = sizes("letter", steps=100, k=1)
+    >>> [(size["what"], size["reachable"]) for size in record["sizes"]]
+    [('stack strings', 51), ('full policy', 3060), ('1-policy', 104), ('counter configurations', 51), ('CRA policy', 3060)]
+    >>> record["holds"]
+    True
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
     counting = given.counting if given.counts else None
-    return Sizes(sizes_record(given, steps=steps, k=k, counting=counting, seen=seen))
+    domain = given.finite
+    machine = given.pushdown
+    limit = domain.step_limit if steps is None else steps
+    if not 0 <= limit <= MOST_STEPS:
+        raise BadSetting(
+            f"episodes of {limit:,} steps", fix=f"use an integer from 0 to {MOST_STEPS}, such as 20"
+        )
+    growth = stack_growth(machine)
+    walk = survey(domain, machine, limit, most)
+    views = find_views(domain, machine)
+    pairs = domain.states * len(machine.states)
+    first = int((domain.arrays.start_label != NO_LABEL).any())
+    counters = (
+        walk if counting is None else survey(domain, counting_to_pushdown(counting), limit, most)
+    )
+    vectors = walk.counters if counting is None else counters.strings
+
+    def size(
+        what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
+    ) -> Record:
+        """A size that grows with the episode: `factor` rows for each string."""
+        within = limit if walked.closed else min(limit, walked.steps)
+        counted = counts[min(limit, walked.steps)]
+        bounds = [factor * count_stack_strings(growth, n + first) for n in (limit, within)]
+        strings = [theorem_1(growth, n + first) for n in (limit, within)]
+        printed = [None if number is None else factor * number for number in strings]
+        return {
+            "what": what,
+            "theorem": theorem,
+            "printed": to_json(printed[0]),
+            "bound": to_json(bounds[0]),
+            "bound_within": to_json(bounds[1]),
+            "reachable": counted,
+            "within": within,
+            "holds": counted <= bounds[1],
+            "printed_holds": None if printed[1] is None else counted <= printed[1],
+        }
+
+    def k_size(symbols: int) -> Record:
+        """The size of a k-policy: its bound does not depend on the episode."""
+        fewest = views.steps(symbols)
+        bound = pairs * theorem_2(growth, symbols)
+        return {
+            "what": f"{symbols}-policy",
+            "theorem": 2,
+            **dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound)),
+            "reachable": int((fewest <= limit).sum()),
+            "within": limit,
+            "k": symbols,
+            **dict.fromkeys(("holds", "printed_holds"), len(fewest) <= bound),
+        }
+
+    counted = [
+        size("stack strings", 1, 1, walk, walk.strings),
+        size("full policy", 1, pairs, walk, walk.rows),
+        *map(k_size, sorted({k} if isinstance(k, int) else set(k))),
+        size("counter configurations", 3, 1, counters, vectors),
+        size("CRA policy", 3, pairs, counters, counters.rows),
+    ]
+    return Sizes(
+        {
+            "domain": domain.name,
+            "machine": machine.name,
+            "counting": None if counting is None else counting.name,
+            "environment_states": domain.states,
+            "machine_states": len(machine.states),
+            **asdict(growth),
+            "steps": limit,
+            "labels": limit + first,
+            "sizes": [{**one, "seen": _collect_seen(one["what"], seen)} for one in counted],
+            "holds": all(one["holds"] for one in counted),
+        }
+    )
 
 
 def _seen_text(one: Record) -> str:

@@ -10,10 +10,9 @@ from typing import Any
 from pdrm import __version__
 from pdrm.analysis.k_search import check_k
 from pdrm.analysis.size_claims import size_claims
-from pdrm.analysis.sizes import sizes_record
+from pdrm.analysis.sizes import sizes
 from pdrm.files import parse_record, write_atomically
 from pdrm.learning.settings import PAPER_SETTINGS
-from pdrm.task import Task
 
 SIZES, THEORY = "sizes.json", "theory.json"
 """The files next to the runs."""
@@ -40,7 +39,7 @@ def theory_facts(folder: Path) -> dict[str, Any]:
         for name in CHECKED:
             discount = float(PAPER_SETTINGS[name]["discount"])
             answers[name] = check_k(name, k=KS, discount=discount, seconds=SECONDS).record()["k"]
-        return {"k": answers, "sizes": {name: sizes_record(Task(name)) for name in COUNTED}}
+        return {"k": answers, "sizes": {name: sizes(name) for name in COUNTED}}
 
     return read_or_find(folder / THEORY, find)
 
