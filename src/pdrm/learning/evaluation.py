@@ -28,6 +28,7 @@ from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
 from pdrm.learning.tabular.q_learning import AnyMemory, ReadableProduct
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rewards
 from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
@@ -402,56 +403,58 @@ class Trained(ReadableProduct):
     ) -> None:
         policy.check_machine(machine)
         policy.check_domain(domain)
-        super().__init__(domain, machine, np.random.default_rng().random, operations)
-        self.policy, self.ties = policy, ties
-        self.step_limit = step_limit or domain.step_limit
+        super().__init__(domain, machine, step_limit, operations)
+        self.policy, self.ties, self.rng = policy, ties, np.random.default_rng()
 
-    def draw(self, probability: Rewards) -> int:
-        return pick(probability, self.uniform())
+    def draw(self, probability: Rewards, /) -> int:
+        return pick(probability, float(self.rng.random()))
 
     def episode(self, seed: int | np.random.Generator) -> Episode:
         """A greedy episode. seed: or a generator, to play several episodes in a row."""
-        rng = np.random.default_rng(seed)
-        self.uniform = rng.random
-        moments = list(self._moments(rng))
+        self.rng = np.random.default_rng(seed)
+        moments = list(self._moments())
         last = moments[-1]
         return Episode(moments, not self.over(last.state, last.configuration))
 
-    def _moments(self, rng: np.random.Generator) -> Iterator[Moment]:
+    def _moments(self) -> Iterator[Moment]:
         arrays, labels = self.domain.arrays, self.domain.labels
         s, number, (here, paid, _) = self.begin()
         yield Moment(s, here, None, labels[number] if number >= 0 else None, paid)
-        counts = isinstance(self.machine, CountingRewardAutomaton)
-        option: int | None = None
-        rule: str | None = None
-        for _ in range(self.step_limit):
-            if self.over(s, here) or self.spent:
-                return
-            seen = s, here.state, tuple(map(int, here.stack)) if counts else here.stack
-            if not isinstance(self.policy, HierarchicalPolicy):
-                a = self._best(self.policy.values(*seen), rng)
-            else:
-                if option is None:
-                    option = self._best(self.policy.option_values(*seen), rng)
-                    rule = self.policy.options[here.state][option]
-                a = self._best(self.policy.values(*seen, option), rng)
-            o = self.draw(arrays.probability[s, a])
-            if not self.affords(s, here, a, o):
-                return
-            number = int(arrays.label[s, a, o])
-            step = self.read(here, number)
-            if step.after != here or rule == self._take_rule(here, labels[number]):
-                option = None
-            own, s, here = float(arrays.reward[s, a, o]), int(arrays.next[s, a, o]), step.after
-            yield Moment(s, here, a, labels[number], step.reward, own, rule)
+        for taken in self.play(s, here):
+            number, own = (
+                part[taken.s, taken.a, taken.o] for part in (arrays.label, arrays.reward)
+            )
+            earned = self.read(taken.here, int(number)).reward
+            rule = self._find_goal(taken.here, taken.option)
+            yield Moment(
+                taken.after, taken.there, taken.a, labels[number], earned, float(own), rule
+            )
 
-    def _best(self, values: npt.NDArray[np.float64], rng: np.random.Generator) -> int:
+    def _find_goal(self, here: Configuration, option: int) -> str | None:
+        """The rule that an option brings about, if the policy has options."""
+        if not isinstance(self.policy, HierarchicalPolicy):
+            return None
+        return self.policy.options[here.state][option]
+
+    def choose_option(self, s: int, here: Configuration, /) -> int:
+        if not isinstance(self.policy, HierarchicalPolicy):
+            return 0
+        return self._best(self.policy.option_values(s, here.state, here.stack))
+
+    def choose_action(self, s: int, here: Configuration, option: int, /) -> int:
+        if isinstance(self.policy, HierarchicalPolicy):
+            return self._best(self.policy.values(s, here.state, here.stack, option))
+        counts = isinstance(self.machine, CountingRewardAutomaton)
+        memory = tuple(map(int, here.stack)) if counts else here.stack
+        return self._best(self.policy.values(s, here.state, memory))
+
+    def achieved(self, here: Configuration, option: int, label: Label, /) -> bool:
+        rule = self._find_goal(here, option)
+        if rule is None or not isinstance(self.machine, PushdownRewardMachine):
+            return False
+        return rule == str(self.machine.rule(here.state, label, here.top))
+
+    def _best(self, values: npt.NDArray[np.float64]) -> int:
         if self.ties == "first" and values.any():
             return int(values.argmax())
-        return int(rng.choice(np.flatnonzero(values == values.max())))
-
-    def _take_rule(self, here: Configuration, label: Label) -> str:
-        """The rule that the machine takes, as options name it."""
-        if isinstance(self.machine, CountingRewardAutomaton):
-            return ""
-        return str(self.machine.rule(here.state, label, here.top))
+        return int(self.rng.choice(np.flatnonzero(values == values.max())))

@@ -6,6 +6,7 @@ below, and is used if it is there. Last comes how a run sees an agent of others:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -151,15 +152,21 @@ class LoadsPolicy(Protocol):
         """The policy with these parameters."""
 
 
-@runtime_checkable
-class OwnLearner(Protocol):
-    """A learner of ours. It tells of the run, and writes its policy with the run's spec."""
+class OwnLearner(ABC):
+    """A learner of ours: it tells of the run, and writes its policy with the run's spec."""
 
+    @abstractmethod
     def facts(self) -> dict[str, float]:
         """The state of the run in numbers."""
 
-    def save_policy(self, path: Path, about: dict[str, Any], /) -> Fingerprint:
-        """Write the policy. about: JSON values that are saved with it."""
+    @abstractmethod
+    def policy(self, about: dict[str, Any] | None = None) -> Any:
+        """The policy as it stands. about: JSON values that are saved with it."""
+
+    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
+        """Write the policy."""
+        fingerprint: Fingerprint = self.policy(about).save(path)
+        return fingerprint
 
 
 # --- Agents of others

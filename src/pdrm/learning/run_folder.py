@@ -44,6 +44,7 @@ from pdrm.learning.protocol import (
     AnyAgent,
     GuestAgent,
     Learner,
+    OwnLearner,
     Test,
     Until,
     agent_for,
@@ -236,7 +237,7 @@ def begin_all(
     ]
 
 
-class NetworkLearner:
+class NetworkLearner(OwnLearner):
     """One of several runs that are trained side by side: the first that is asked advances, or evaluates, them all."""
 
     def __init__(self, training: DeepTraining, run: int, task: Task, agent: Deep) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng
-from pdrm.learning.tabular.q_learning import ReadableLearner, Seen, greedy
+from pdrm.learning.tabular.q_learning import ReadableLearner, Seen
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import Head, heads_in_play
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -143,6 +143,11 @@ class ReadableHierarchical(ReadableLearner):
         self.meta: dict[Seen, list[float]] = {}
         self.policies: dict[Seen, list[list[float]]] = {}
 
+    def copy(self) -> Self:
+        new = super().copy()
+        new.meta, new.policies = self.meta.copy(), self.policies.copy()
+        return new
+
     def meta_values(self, s: int, here: Configuration) -> list[float]:
         """The value of each option of the machine state, zeros if this is new to the meta-policy."""
         new = [0.0] * len(self.options[here.state])
@@ -156,48 +161,36 @@ class ReadableHierarchical(ReadableLearner):
             self.policies[s, one.state, _view(one)] = new
         return self.policies[s, head.state, _view(head)]
 
-    def achieved(self, here: Configuration, s: int, a: int, o: int) -> list[bool]:
-        """For each option of the machine state, True if the label of this step completes it."""
-        label = self.domain.labels[self.domain.arrays.label[s, a, o]]
-        return [
-            is_achieved(self.machine, option, label, here.top)
-            for option in self.options[here.state]
-        ]
+    def choose_option(self, s: int, here: Configuration, /) -> int:
+        """The option that the meta-policy chooses, ε-greedily among those of the machine state."""
+        return self.choose(self.meta_values(s, here))
+
+    def choose_action(self, s: int, here: Configuration, option: int, /) -> int:
+        return self.choose(self.policy_values(s, Head(here.state, here.top))[option])
+
+    def achieved(self, here: Configuration, option: int, label: Label, /) -> bool:
+        return is_achieved(self.machine, self.options[here.state][option], label, here.top)
 
     def episode(self) -> float:
         """One episode; returns what it paid."""
-        began, seconds = self.now(), self.extras.seconds_per_episode
+        self.began = self.now()
         s, _, (here, gained, _) = self.begin()
-        running, last = None, False
-        for step in range(self.limit):
-            if self.over(s, here) or last:
-                break
-            last = step + 1 == self.limit or (seconds is not None and self.now() - began > seconds)
+        running: Running | None = None
+        for step, taken in enumerate(self.play(s, here), start=1):
             if running is None:
-                running = self.choose_option(s, here)
-            a = self.choose(self.policy_values(s, Head(here.state, here.top))[running.option])
-            o = self.draw(self.domain.arrays.probability[s, a])
-            after, there, paid = self.outcome(s, here, a, o)
-            self.learn(s, here, a, o)
-            running.collected += running.weight * paid
+                running = Running(taken.option, self.meta_values(taken.s, taken.here))
+            last = step == self.step_limit or self.late
+            self.learn(taken.s, taken.here, taken.a, taken.o)
+            running.collected += running.weight * taken.paid
             running.weight *= self.settings.discount
-            ends = (
-                there != here
-                or self.achieved(here, s, a, o)[running.option]
-                or self.over(after, there)
-            )
-            if ends or last:
-                self.learn_meta(running, after, there)
+            if taken.ends or last or self.over(taken.after, taken.there):
+                self.learn_meta(running, taken.after, taken.there)
                 running = None
-            gained += paid
-            s, here = after, there
+            gained += taken.paid
+            if last:
+                break
         self.lower_epsilon()
         return gained
-
-    def choose_option(self, s: int, here: Configuration) -> Running:
-        """The option that the meta-policy chooses, ε-greedily among those of the machine state."""
-        values = self.meta_values(s, here)
-        return Running(self.choose(values), values)
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> None:
         """Every option learns from the step, at every head: at that of the present configuration from what happened, at the
@@ -237,30 +230,6 @@ class ReadableHierarchical(ReadableLearner):
         running.values[running.option] += self.settings.learning_rate * (
             target - running.values[running.option]
         )
-
-    def test(self, domain: FiniteDomain, rng: Rng) -> float:
-        """One greedy episode, without learning; returns what it paid."""
-        tester = ReadableHierarchical(domain, self.machine, self.view, self.settings, rng)
-        s, _, (here, gained, _) = tester.begin()
-        option = None
-        for _ in range(tester.limit):
-            if tester.over(s, here):
-                break
-            count, none = len(self.options[here.state]), [0.0] * len(domain.actions)
-            if option is None:
-                option = greedy(
-                    self.meta.get((s, here.state, self.view.of(here.stack)), [0.0] * count), rng
-                )
-            a = greedy(
-                self.policies.get((s, here.state, TOP.of(here.stack)), [none] * count)[option], rng
-            )
-            o = tester.draw(domain.arrays.probability[s, a])
-            after, there, paid = tester.outcome(s, here, a, o)
-            if there != here or tester.achieved(here, s, a, o)[option]:
-                option = None
-            gained += paid
-            s, here = after, there
-        return gained
 
 
 # --- For the kernels

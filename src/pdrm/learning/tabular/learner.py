@@ -10,9 +10,8 @@ A snapshot is taken between two episodes: the arrays as they are. Its file has a
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,10 +21,10 @@ from pdrm.errors import (
     BadSetting,
     EndlessSilentMoves,
 )
-from pdrm.files import Arrays, Fingerprint
+from pdrm.files import Arrays
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Counterfactuals, CountingQ, Hierarchical, QLearning, Tabular
-from pdrm.learning.protocol import Test, Until
+from pdrm.learning.protocol import OwnLearner, Test, Until
 from pdrm.learning.randomness import seed_streams
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular import rows_kernel as at
@@ -38,7 +37,6 @@ from pdrm.learning.tabular.hierarchical import (
 from pdrm.learning.tabular.policy import (
     HierarchicalPolicy,
     QPolicy,
-    TabularPolicy,
     option_texts,
 )
 from pdrm.learning.tabular.policy_table import MemoryTree, PolicyTable
@@ -79,7 +77,7 @@ LARGEST_REWARD = 1e150
 """The largest reward that is learnt from: sums of as many as there will ever be are numbers."""
 
 
-class TabularLearner(ABC):
+class TabularLearner(OwnLearner):
     """The part that both learners share. Each makes its tables and names its two kernels."""
 
     learn: ClassVar[Callable[..., int]]
@@ -171,14 +169,6 @@ class TabularLearner(ABC):
         returns, steps, ends = map(np.concatenate, zip(*parts, strict=True))
         names = np.array((*self.machine.states, *self.machine.final))
         return Test(returns, steps, names[ends])
-
-    @abstractmethod
-    def policy(self, about: dict[str, Any] | None = None) -> TabularPolicy:
-        """The policy so far. about: JSON values that are saved with it."""
-
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
-        """Write the policy."""
-        return self.policy(about).save(path)
 
     def _decode(self) -> PolicyTable:
         """The table by what is seen. A key is (number of the view) * environment states +

@@ -7,11 +7,14 @@ counting automaton it is Q-learning and CQL: the values of the counters, written
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pdrm.domains.finite_domain import FiniteDomain, Label, pick
 from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
@@ -57,13 +60,30 @@ def _read_off(step: Step | CountingStep) -> MemoryStep:
     return MemoryStep(step.after, step.reward, 0)
 
 
-class ReadableProduct:
-    """A domain with a machine, step by step.
+class Taken(NamedTuple):
+    """A step that an episode took."""
+
+    s: int
+    here: Configuration
+    option: int
+    """That is followed; 0 where there are none."""
+    a: int
+    o: int
+    after: int
+    there: Configuration
+    paid: float
+    """By the environment and the machine."""
+    ends: bool
+    """True if the option ends with it."""
+
+
+class ReadableProduct(ABC):
+    """A domain with a machine, step by step, and somebody who acts there: with an action alone, or option by option.
 
     Args:
         domain: The domain.
         machine: With a stack or with counters.
-        uniform: Draws a number in [0, 1).
+        step_limit: Steps after which an episode is truncated (default: the domain's own limit).
         most: Moves of a counting automaton that an episode may take (default: any number).
     """
 
@@ -71,10 +91,11 @@ class ReadableProduct:
         self,
         domain: FiniteDomain,
         machine: AnyMemory,
-        uniform: Callable[[], float],
+        step_limit: int | None = None,
         most: int | None = None,
     ) -> None:
-        self.domain, self.machine, self.uniform, self.most = domain, machine, uniform, most
+        self.domain, self.machine, self.most = domain, machine, most
+        self.step_limit = step_limit or domain.step_limit
         self.operations = 0
         """The moves of the episode so far."""
         self._steps: dict[tuple[Configuration, int], MemoryStep] = {}
@@ -82,9 +103,9 @@ class ReadableProduct:
         if isinstance(machine, CountingRewardAutomaton) and most is not None:
             self._reader = replace(machine, most_silent=most)
 
-    def draw(self, probability: Rewards) -> int:
+    @abstractmethod
+    def draw(self, probability: Rewards, /) -> int:
         """What nature chooses."""
-        return pick(probability, self.uniform()) if len(probability) > 1 else 0
 
     def begin(self) -> tuple[int, int, MemoryStep]:
         """A start of the domain, the number of the label at reset (negative: none), and the machine's silent moves and step on it."""
@@ -138,6 +159,36 @@ class ReadableProduct:
     def spent(self) -> bool:
         """True if the episode has used up its operations."""
         return self.most is not None and self.operations > self.most
+
+    def choose_option(self, _s: int, _here: Configuration, /) -> int:
+        """The option to follow."""
+        return 0
+
+    @abstractmethod
+    def choose_action(self, s: int, here: Configuration, option: int, /) -> int:
+        """The action to take."""
+
+    def achieved(self, _here: Configuration, _option: int, _label: Label, /) -> bool:
+        """True if a label completes the option."""
+        return False
+
+    def play(self, s: int, here: Configuration) -> Iterator[Taken]:
+        """The steps of an episode that begins there. An option is followed until it is completed or the machine moves."""
+        arrays, option = self.domain.arrays, None
+        for _ in range(self.step_limit):
+            if self.over(s, here) or self.spent:
+                return
+            if option is None:
+                option = self.choose_option(s, here)
+            a = self.choose_action(s, here, option)
+            o = self.draw(arrays.probability[s, a])
+            if not self.affords(s, here, a, o):
+                return
+            after, there, paid = self.outcome(s, here, a, o)
+            label = self.domain.labels[arrays.label[s, a, o]]
+            ends = there != here or self.achieved(here, option, label)
+            yield Taken(s, here, option, a, o, after, there, paid, ends)
+            s, here, option = after, there, None if ends else option
 
 
 MOST_VECTORS = 100_000
@@ -212,20 +263,45 @@ class ReadableLearner(ReadableProduct):
     ) -> None:
         self.settings = settings = settings.settled()
         self.extras = settings.extras
-        super().__init__(domain, machine, rng.uniform, self.extras.operations_per_episode)
+        most = self.extras.operations_per_episode
+        super().__init__(domain, machine, settings.step_limit, most)
         self.view, self.rng, self.epsilon = view, rng, settings.epsilon
-        self.limit = settings.step_limit or domain.step_limit
+        self.explores = True
         self.now: Callable[[], float] = time.perf_counter
+        self.began = 0.0
+
+    @property
+    def late(self) -> bool:
+        """True if the episode has used up its time."""
+        seconds = self.extras.seconds_per_episode
+        return seconds is not None and self.now() - self.began > seconds
+
+    def draw(self, probability: Rewards, /) -> int:
+        return pick(probability, self.rng.uniform()) if len(probability) > 1 else 0
 
     def choose(self, values: Sequence[float]) -> int:
         """An ε-greedy choice."""
-        if self.rng.uniform() < self.epsilon:
+        if self.explores and self.rng.uniform() < self.epsilon:
             return self.rng.below(len(values))
         return greedy(values, self.rng, self.extras.ties)
 
     def lower_epsilon(self) -> None:
         """An episode has ended."""
         self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
+
+    def copy(self) -> Self:
+        """The learner with tables of its own."""
+        return copy(self)
+
+    def test(self, domain: FiniteDomain, rng: Rng) -> float:
+        """One greedy episode, without learning; returns what it paid."""
+        tester = self.copy()
+        tester.domain, tester.rng, tester.explores = domain, rng, False
+        tester.step_limit = self.settings.step_limit or domain.step_limit
+        s, _, (here, gained, _) = tester.begin()
+        for taken in tester.play(s, here):
+            gained += taken.paid
+        return gained
 
 
 class ReadableQLearning(ReadableLearner):
@@ -245,8 +321,12 @@ class ReadableQLearning(ReadableLearner):
         for vector in first_vectors(machine, self.extras.counter_values):
             self.observe(tuple(map(str, vector)))
         self.turn = (0, 0)
-        self.began = 0.0
         self.last = False  # whether the step is learnt as one after which nothing comes
+
+    def copy(self) -> Self:
+        new = super().copy()
+        new.q, new.observed = self.q.copy(), self.observed.copy()
+        return new
 
     def class_of(self, stack: Stack) -> Stack:
         """The symbols that stacks of one class have in common."""
@@ -266,37 +346,23 @@ class ReadableQLearning(ReadableLearner):
         """One episode; returns what it paid."""
         self.began = self.now()
         s, _, (here, gained, _) = self.begin()
-        updates = 0
-        for step in range(self.limit):
-            if self.over(s, here) or self.spent or self.late:
+        updates, most = 0, self.extras.updates_per_episode or inf
+        for step, taken in enumerate(self.play(s, here), start=1):
+            if not self.over(taken.after, taken.there):
+                self.values(taken.after, taken.there)
+            self.last = self.extras.limit_ends and step == self.step_limit
+            updates += self.learn(taken.s, taken.here, taken.a, taken.o)
+            gained += taken.paid
+            if updates >= most or self.late:
                 break
-            if step and 0 < (self.extras.updates_per_episode or 0) <= updates:
-                break
-            a, o = self.choose_action(s, here)
-            if not self.affords(s, here, a, o):
-                break
-            after, there, paid = self.outcome(s, here, a, o)
-            if not self.over(after, there):
-                self.values(after, there)
-            self.last = self.extras.limit_ends and step + 1 == self.limit
-            updates += self.learn(s, here, a, o)
-            gained += paid
-            s, here = after, there
         self.lower_epsilon()
         return gained
 
-    def choose_action(self, s: int, here: Configuration) -> tuple[int, int]:
-        """An ε-greedy action, and the outcome nature chooses; the stack is observed first."""
+    def choose_action(self, s: int, here: Configuration, _option: int, /) -> int:
+        """An ε-greedy action; the stack is observed first."""
         if self.extras.counterfactuals is not Counterfactuals.NONE:
             self.observe(here.stack)
-        a = self.choose(self.values(s, here))
-        return a, self.draw(self.domain.arrays.probability[s, a])
-
-    @property
-    def late(self) -> bool:
-        """True if the episode has used up its time."""
-        seconds = self.extras.seconds_per_episode
-        return seconds is not None and self.now() - self.began > seconds
+        return self.choose(self.values(s, here))
 
     def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
         """Update from the real step and from the counterfactual ones; returns the number of updates. Without a budget per step the real
@@ -349,20 +415,3 @@ class ReadableQLearning(ReadableLearner):
         return self.potential.reward(
             (here.state, here.stack), (there.state, there.stack), over=over
         )
-
-    def test(self, domain: FiniteDomain, rng: Rng) -> float:
-        """One greedy episode, without learning; returns what it paid."""
-        most = self.extras.operations_per_episode
-        tester = ReadableProduct(domain, self.machine, rng.uniform, most)
-        s, _, (here, gained, _) = tester.begin()
-        for _ in range(self.settings.step_limit or domain.step_limit):
-            if tester.over(s, here) or tester.spent:
-                break
-            row = self.q.get((s, here.state, self.view.of(here.stack)), [0.0] * len(domain.actions))
-            a = greedy(row, rng, self.extras.ties)
-            o = tester.draw(domain.arrays.probability[s, a])
-            if not tester.affords(s, here, a, o):
-                break
-            s, here, paid = tester.outcome(s, here, a, o)
-            gained += paid
-        return gained

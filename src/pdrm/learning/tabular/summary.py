@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,11 @@ from pdrm.analysis.whole_stack import WholeStack, check_deterministic
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike, pick
 from pdrm.errors import StochasticMoves, UndefinedMove, WrongPolicy
-from pdrm.files import Arrays, Fingerprint, need, within
+from pdrm.files import Arrays, need, within
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
-from pdrm.learning.protocol import Test, Until
+from pdrm.learning.protocol import OwnLearner, Test, Until
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.learning.tabular.policy_table import (
     Memory,
@@ -191,7 +190,7 @@ TRAINING, TESTING = range(2)
 ANOTHER = "train another agent, such as cprm"
 
 
-class SummaryLearner:
+class SummaryLearner(OwnLearner):
     """One run of the agent.
 
     >>> learner = SummaryLearner(Task("maze-5x5"), Summary(episodes=10), seed=0)
@@ -274,10 +273,6 @@ class SummaryLearner:
             float(self.settings.discount),
             read_world(world_arrays(self.world)),
         )
-
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
-        """Write the policy."""
-        return self.policy(about).save(path)
 
     # --- Episodes
 
