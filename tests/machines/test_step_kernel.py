@@ -10,10 +10,10 @@ from pdrm.language.loading import parse
 from pdrm.machines.guards import ALWAYS, SILENT, Event
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import EMPTY, FULL, OK, UNDEFINED, Stacks
-from pdrm.machines.step_kernel import begin, step
+from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.properties.words_kernel import Words, run
+from tests.properties.words_kernel import Words, begin, run
 
 A, B, NOTHING = frozenset("a"), frozenset("b"), frozenset()
 WALK = parse("""

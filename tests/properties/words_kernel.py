@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from pdrm.machines.stacks import FULL, OK, Stacks
-from pdrm.machines.step_kernel import begin, step
-from pdrm.machines.tables import Integers, Rewards, Table
+from pdrm.machines.stacks import EMPTY, FULL, OK, Stacks
+from pdrm.machines.step_kernel import NumberedStep, follow, step
+from pdrm.machines.tables import BEGIN, Integers, Rewards, Table
 
 
 class Words(NamedTuple):
@@ -58,6 +58,12 @@ class Runs(NamedTuple):
         return cls(
             state, node, np.zeros(entries), np.zeros(count, np.int32), np.zeros(count, np.int32)
         )
+
+
+@njit(cache=True)
+def begin(table: Table, stacks: Stacks) -> NumberedStep:
+    """The start of an episode, after the silent moves before the first label. The status is OK or FULL."""
+    return follow(table, stacks, table.start, EMPTY, BEGIN)
 
 
 @njit(cache=True)

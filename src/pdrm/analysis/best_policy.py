@@ -24,6 +24,7 @@ import numpy.typing as npt
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_policy import Row
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
+from pdrm.analysis.top_bounds import EPSILON
 from pdrm.analysis.value_iteration import iterate, sort_states
 from pdrm.analysis.values import SolvedValues, ValuedProduct, find_action_values
 from pdrm.analysis.values_kernel import measure_occupancy
@@ -32,7 +33,6 @@ from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, FiniteProduct, Flags, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 
-EPSILON = float(np.finfo(np.float64).eps)
 MOST_BYTES = 2**30
 """Memory for the nodes of a search, about."""
 SEARCHING = 0.7

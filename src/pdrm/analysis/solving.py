@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from math import inf
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -428,7 +426,7 @@ def find_solution(
     table = tabulate(task.pushdown, task.finite.labels)
     solver = WholeStack(world_of(task.finite.arrays), table, gamma, precision=precision)
     solution = Solution(task, gamma, solver)
-    solver.until = inf if seconds is None else monotonic() + seconds
+    solver.deadline = Deadline(seconds)
     try:
         largest = solution._largest_value
     except TimeoutError:
@@ -436,7 +434,7 @@ def find_solution(
         more = max(SECONDS, 10 * (seconds or 0.0))
         fix = f"allow more: seconds={more:g}, or have check_k bound the value"
         raise OutOfTime(fault, fix=fix) from None
-    solver.until = inf
+    solver.deadline = Deadline()
     scale = max(largest, solver.largest_paid)
     if solution.error > max(USELESS * scale, precision * solver.largest):
         raise UnboundedStep(

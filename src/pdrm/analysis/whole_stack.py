@@ -16,11 +16,11 @@ earlier. That is γ times its value and, before that, what its pending silent mo
 from __future__ import annotations
 
 from math import inf
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
 
+from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.top_bounds import EPSILON, TINY, bound_all, measure_silence
 from pdrm.analysis.values_kernel import narrow_by_top
 from pdrm.analysis.whole_stack_kernel import (
@@ -128,8 +128,8 @@ class WholeStack:
             raise ProductTooLarge(f"{fault} are too many", fix="use a smaller domain or machine")
         self.ranges = self._find_ranges(largest_unknown)
         self.operators = no_operators(places * states, symbols)
-        self.until = inf
-        """The moment (`monotonic`) after which solving raises a TimeoutError."""
+        self.deadline = Deadline()
+        """Once it is over, solving raises a TimeoutError."""
         self._settled = False
 
     # --- Values
@@ -245,7 +245,7 @@ class WholeStack:
                 self._settled = False
                 if counter[WANTED]:
                     self._make_room()
-                if monotonic() > self.until:
+                if self.deadline.over:
                     raise TimeoutError("time is up")
             if self._close_loops():
                 self._settled = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from numba import njit
 
 from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
-from pdrm.machines.tables import BEGIN, Table
+from pdrm.machines.tables import Table
 
 NumberedStep = tuple[int, int, float, int]
 """The state and the node after a step, what it paid, and its status (of `pdrm.machines.stacks`)."""
@@ -48,12 +48,6 @@ def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> Nu
     if status == FULL:
         here, at, paid = int(state), int(node), 0.0
     return here, at, paid, status
-
-
-@njit(cache=True)
-def begin(table: Table, stacks: Stacks) -> NumberedStep:
-    """The start of an episode, after the silent moves before the first label. The status is OK or FULL."""
-    return follow(table, stacks, table.start, EMPTY, BEGIN)
 
 
 @njit(cache=True)

@@ -17,8 +17,8 @@ from pdrm.errors import ProductTooLarge, UndefinedMove
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
-from pdrm.machines.step_kernel import begin, step
-from pdrm.machines.tables import Integers, Table, tabulate
+from pdrm.machines.step_kernel import step
+from pdrm.machines.tables import Integers, Table, begin_table, tabulate
 from pdrm.machines.transitions import Stack
 from pdrm.product.hash_kernel import Index, find_key, hash_key
 
@@ -341,8 +341,15 @@ class FiniteProduct:
     def _start(self) -> None:
         arrays = self.domain.arrays
         for k in np.flatnonzero(arrays.start_probability > 0):
-            place = int(arrays.start_state[k])
-            state, node, self.start_paid[k] = self._begin(int(arrays.start_label[k]))
+            place, label = int(arrays.start_state[k]), int(arrays.start_label[k])
+            try:
+                state, stack, self.start_paid[k] = begin_table(self.table, label)
+            except UndefinedMove:
+                said = word_text([self.domain.labels[label]])
+                fault = f"the machine has no move for the first label `{said}`"
+                raise UndefinedMove(fault, fix="add a rule") from None
+            self.stacks = self.stacks.room(len(stack))
+            node = self.stacks.node_of(stack)
             ended = state >= self.table.first_final or bool(arrays.terminal[place])
             if ended and not self.survey:
                 continue
@@ -357,21 +364,6 @@ class FiniteProduct:
                 states.place[x], states.state[x], states.node[x] = place, state, node
                 states.origin[x], states.via[x], states.expanded[x] = -1, k, ended
             self.starts[k] = END if ended else x
-
-    def _begin(self, label: int) -> tuple[int, int, float]:
-        """The machine's state and stack at the first action, after the label at reset if there is one, and what it paid."""
-        while True:
-            state, node, paid, status = begin(self.table, self.stacks)
-            if label != NO_LABEL and status == OK and state < self.table.first_final:
-                first = paid
-                state, node, paid, status = step(self.table, self.stacks, state, node, label)
-                paid += first
-            if status == UNDEFINED:
-                fault = f"the machine has no move for the first label `{word_text([self.domain.labels[label]])}`"
-                raise UndefinedMove(fault, fix="add a rule")
-            if status == OK:
-                return int(state), int(node), float(paid)
-            self.stacks = self.stacks.room(self.stacks.capacity)
 
     def _make_room(self, wanted: int) -> None:
         """Make room for at least as many new states as one state can lead to, for `wanted` if memory allows."""
