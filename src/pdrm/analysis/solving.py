@@ -400,10 +400,9 @@ def solve(
     except StochasticMoves:
         gamma, deadline = chosen.discount if discount is None else discount, Deadline(seconds)
         product = FiniteProduct(chosen.finite, chosen.pushdown)
-        while product.frontier.size:
-            if deadline.over or len(product) > MOST_STATES:
-                raise
-            product.expand(product.frontier)
+        product.explore(most=MOST_STATES)
+        if product.frontier.size:
+            raise
         return Solution(chosen, gamma, SolvedProduct(product, gamma, deadline))
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
-from pdrm.errors import ProductTooLarge, UndefinedMove
+from pdrm.errors import UndefinedMove
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
@@ -300,13 +300,13 @@ class FiniteProduct:
         return start, steps
 
     def explore(self, depth: int | None = None, most: int | None = None) -> None:
-        """Expand the whole frontier, again and again: to a depth, until nothing is left, or until a further round would
-        begin with more than `most` states."""
+        """Expand the whole frontier, again and again: to a depth, until nothing is left, or until there are more than `most`
+        states, or more than fit in memory."""
+        limit = self.most_states if most is None else min(most, self.most_states)
         edge = self.expandable(self.frontier)
-        while edge.size and (depth is None or int(self.states.depth[edge[0]]) < depth):
-            if most is not None and len(self) > most:
+        while edge.size and len(self) <= limit:
+            if depth is not None and int(self.states.depth[edge[0]]) >= depth:
                 return
-            self._refuse_if_too_large()
             before = len(self)
             self.expand(edge)
             edge = self.expandable(before + np.flatnonzero(~self.expanded[before:]))
@@ -371,14 +371,6 @@ class FiniteProduct:
         each = self.next.shape[1] * self.next.shape[2]
         if made + each > capacity or made + min(wanted, capacity) > capacity:
             self.states = self.states.grow()
-
-    def _refuse_if_too_large(self) -> None:
-        if len(self) > self.most_states:
-            raise ProductTooLarge(
-                f"the product of `{self.domain.name}` and `{self.machine.name}` does not fit in"
-                f" {self.memory / 2**30:.3g} GiB: it has more than {len(self):,} states",
-                fix="lower the depth or the height (--depth, --height), or allow more memory (--memory)",
-            )
 
 
 def word_to(product: FiniteProduct, x: int) -> str:
