@@ -1,7 +1,12 @@
 """A task is resolved once, from names, files, texts or objects, and checked once."""
 
+import importlib.util
+import linecache
 import pickle
+import sys
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import gymnasium as gym
 import pytest
@@ -20,7 +25,7 @@ from pdrm.errors import (
     WrongKind,
 )
 from pdrm.language.writer import to_text
-from pdrm.task import Task, find_machine, pushdown_machine
+from pdrm.task import Task, find_machine, hash_source, pushdown_machine
 
 MAP = "place k key\nstep_limit 50\n#####\n#@.k#\n#####"
 PLAIN = "name plain\nevents A B C\nstart u\notherwise stay 0\nu -> u : A, 1"
@@ -197,3 +202,36 @@ def test_success_is_what_pays_unless_it_is_named():
         pdrm.train("letter", "q", seed=[0, 1])
     with pytest.raises(BadSetting):
         pdrm.DQN(10_000)
+
+
+def test_the_hash_of_a_function_or_class_knows_what_it_uses():
+    source = """
+from functools import partial
+GOAL = {goal}
+def labels(place, action, there, info): return ["end"] if there == GOAL else []
+def closed(goal): return lambda place: place == goal
+class Learner:
+    def act(self): return {act}
+class Agent:
+    def learner(self, task, seed): return Learner()
+"""
+
+    def made(folder, **values):
+        path = folder / "module_under_test.py"
+        path.write_text(source.format(**values))
+        spec = importlib.util.spec_from_file_location("module_under_test", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["module_under_test"] = module
+        linecache.clearcache()
+        spec.loader.exec_module(module)
+        kinds = (module.labels, module.Agent, module.closed(1), partial(module.labels, 1))
+        return [hash_source(kind) for kind in kinds]
+
+    with TemporaryDirectory() as folder:
+        first = made(Path(folder), goal=1, act=0)
+        assert made(Path(folder), goal=1, act=0) == first
+        other = [a == b for a, b in zip(first, made(Path(folder), goal=2, act=0), strict=True)]
+        assert other == [False, True, True, False]
+        other = [a == b for a, b in zip(first, made(Path(folder), goal=1, act=2), strict=True)]
+        assert other == [True, False, True, True]
+    del sys.modules["module_under_test"]

@@ -9,10 +9,13 @@ import hashlib
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, is_dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
@@ -329,10 +332,12 @@ class Task(Displayed):
         """The task as JSON values, for the spec of a run: your own domain by the hash of its file, an environment by its name."""
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
         if isinstance(self.domain, OwnEnvironment | JaxWorld):
-            settings = self.domain.settings.items()
             record["environment"] = {
-                name: hash_source(value) if callable(value) else value for name, value in settings
+                name: hash_source(value) if callable(value) else value
+                for name, value in self.domain.settings.items()
             }
+            if isinstance(self.domain, OwnEnvironment):
+                record["environment"]["make"] = hash_source(self.domain.make)
         elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
         elif not self.catalogued and isinstance(self.domain, FiniteDomain):
@@ -360,12 +365,74 @@ def task_for(
 
 
 def hash_source(made: Any) -> str:
-    """A hash of the source of a class or function; of its name if the source is unknown."""
+    """A hash of what a class or function does: of its source, what it captured, and what it uses of its own module.
+
+    >>> def labels_for(goal): return lambda place: place == goal
+    >>> first, other = labels_for(1), labels_for(2)
+    >>> hash_source(first) == hash_source(labels_for(1)), hash_source(first) == hash_source(other)
+    (True, False)
+    """
+    return hashlib.sha256(repr(_list_parts(made, set())).encode()).hexdigest()[:16]
+
+
+def _list_parts(made: Any, listed: set[int]) -> list[Any]:
+    """What decides a function, a class or a value, as nested lists of text. listed: functions and classes that are listed already."""
+    text, parts = "", list[Any]()
+    match made:
+        case FunctionType() | type() if id(made) in listed:
+            text = made.__qualname__
+        case FunctionType() | type():
+            listed.add(id(made))
+            parts = [_read_source(made), *_find_used(made)]
+        case partial():
+            parts = [made.func, made.args, made.keywords]
+        case MethodType():
+            parts = [made.__self__, made.__func__]
+        case Mapping():
+            parts = [one for item in made.items() for one in item]
+        case list() | tuple() | set() | frozenset():
+            parts = list(made) if isinstance(made, Sequence) else sorted(made, key=repr)
+        case np.ndarray():
+            parts = [made.dtype.str, made.shape, made.tobytes()]
+        case None | str() | bytes() | int() | float():
+            text = repr(made)
+        case _:
+            text = type(made).__qualname__
+            if callable(made) or is_dataclass(made):
+                parts = [type(made), made.__getstate__()]
+    return [text, *(_list_parts(one, listed) for one in parts)]
+
+
+def _read_source(made: FunctionType | type) -> str:
+    """The source, or the name if that is unknown."""
     try:
-        text = inspect.getsource(made)
+        return inspect.getsource(made)
     except (OSError, TypeError):
-        text = f"{getattr(made, '__module__', '')}.{getattr(made, '__qualname__', made)}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return f"{made.__module__}.{made.__qualname__}"
+
+
+def _find_used(made: FunctionType | type) -> list[Any]:
+    """What a function captured, and what it or a class uses of the module it stands in: functions, classes and values."""
+    functions = [made] if isinstance(made, FunctionType) else list(vars(made).values())
+    found: list[Any] = []
+    for one in functions:
+        if isinstance(one, FunctionType):
+            captured = inspect.getclosurevars(one).nonlocals
+            found += [one.__defaults__, one.__kwdefaults__, captured]
+            names: set[str] = set()
+            codes = [one.__code__]
+            while codes:
+                code = codes.pop()
+                names.update(code.co_names)
+                codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+            used = {name: one.__globals__[name] for name in sorted(names & one.__globals__.keys())}
+            found += [
+                value
+                for value in used.values()
+                if getattr(value, "__module__", made.__module__) == made.__module__
+                and not isinstance(value, ModuleType)
+            ]
+    return found
 
 
 def largest_reward(domain: Domain, machine: AnyMachine) -> float:

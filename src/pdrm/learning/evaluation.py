@@ -134,25 +134,28 @@ class Curve:
         ]
 
 
-def settle_returns(returns: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Returns without the rounding errors of single precision, if they are short numbers but for that.
+SINGLE, DOUBLE = 7, 15
+"""The decimal digits that a sum in single and in double precision has."""
 
-    >>> settle_returns([-7.99999, 100005.0, 0.91000003, 0.123456789]).tolist()
-    [-8.0, 100005.0, 0.91, 0.123456789]
+
+def round_sums(sums: npt.ArrayLike, digits: int = DOUBLE) -> npt.NDArray[np.float64]:
+    """Sums without the digits that are rounding errors only.
+
+    >>> round_sums([0.1 + 0.2, 100005.0]).tolist(), round_sums(np.float32([0.91, 5.25]), SINGLE).tolist()
+    ([0.3, 100005.0], [0.91, 5.25])
     """
-    given = np.asarray(returns, np.float64)
-    rounded = [float(f"{value:.4g}") for value in given.ravel().tolist()]
-    short = np.array(rounded).reshape(given.shape)
-    return np.where(abs(short - given) <= 2e-6 * abs(given), short, given)
+    given = np.asarray(sums, np.float64)
+    rounded = [float(f"{value:.{digits}g}") for value in given.ravel().tolist()]
+    return np.array(rounded).reshape(given.shape)
 
 
 def format_return(value: float) -> str:
     """A return for people.
 
-    >>> [format_return(value) for value in (-7.99999, 100005.0, 0.123456789, 0.0)]
+    >>> [format_return(value) for value in (-8.0, 100005.0, 0.123456789, 0.0)]
     ['-8', '100005', '0.123457', '0']
     """
-    return f"{float(settle_returns(value)):g}"
+    return f"{value:.6g}"
 
 
 def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -196,7 +199,7 @@ class Evaluation(dict[str, Any]):
             (one.returns, one.steps, one.ends, one.discounted, one.truncated) for one in tests
         ]
         paid, steps, ends, discounted, truncated = map(np.concatenate, zip(*parts, strict=True))
-        returns = settle_returns(paid)
+        returns = round_sums(paid)
         said = np.where(truncated, np.char.add(TRUNCATED, ends), ends)
         full = [int(one.stack_full.sum()) for one in tests if one.stack_full is not None]
         if full:

@@ -198,7 +198,7 @@ class GuestAgent:
     def __post_init__(self) -> None:
         kind = type(self.agent)
         identity = {
-            "class": f"{kind.__module__}.{kind.__qualname__}",
+            "class": kind.__qualname__,
             SOURCE: hash_source(kind),
             "fields": plain(vars_of(self.agent)),
         }

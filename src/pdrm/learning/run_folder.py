@@ -402,7 +402,7 @@ def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
     if SOURCE not in settings:
         return kind_of(name)(**settings) if given is None else agent_for(given)
     own, fields = given, settings["fields"]
-    is_ours = settings["class"].endswith("sb3_agent.SB3")
+    is_ours = settings["class"] == "SB3"
     if given is None and is_ours and f'"{SOURCE}"' not in json.dumps(fields):
         from pdrm.learning.deep.sb3_agent import SB3
 

@@ -17,7 +17,7 @@ import numpy as np
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep.networks import Rng, select, take
-from pdrm.learning.evaluation import settle_returns
+from pdrm.learning.evaluation import SINGLE, round_sums
 from pdrm.learning.protocol import Test
 from pdrm.learning.settings import Number
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -233,7 +233,7 @@ class Episodes(NamedTuple):
         """The evaluation; the machine names the last states."""
         names = np.array((*machine.states, *machine.final))
         return Test(
-            settle_returns(self.returns),
+            round_sums(self.returns, SINGLE),
             np.asarray(self.steps, np.int64),
             names[np.asarray(self.ends)],
             discounted=np.asarray(self.discounted, np.float64),
