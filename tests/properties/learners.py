@@ -16,8 +16,7 @@ from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner
-from pdrm.learning.tabular.policy import QPolicy
-from pdrm.learning.tabular.policy_table import PolicyTable
+from pdrm.learning.tabular.policy import PolicyTable, QPolicy
 from pdrm.learning.tabular.q_learning import AnyMemory, ReadableQLearning, Seen
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton

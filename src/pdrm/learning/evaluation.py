@@ -445,11 +445,9 @@ class Trained(ReadableProduct):
         return self._best(self.policy.option_values(s, here.state, here.stack))
 
     def choose_action(self, s: int, here: Configuration, option: int, /) -> int:
-        if isinstance(self.policy, HierarchicalPolicy):
-            return self._best(self.policy.values(s, here.state, here.stack, option))
         counts = isinstance(self.machine, CountingRewardAutomaton)
         memory = tuple(map(int, here.stack)) if counts else here.stack
-        return self._best(self.policy.values(s, here.state, memory))
+        return self._best(self.policy.values(s, here.state, memory, option))
 
     def achieved(self, here: Configuration, option: int, label: Label, /) -> bool:
         rule = self._find_goal(here, option)

@@ -8,12 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, CannotTranslate
-from pdrm.files import Arrays, FilePath, blaming_policy, need, read_arrays, reading_policy
+from pdrm.files import Arrays, FilePath, blaming_policy, need, read_arrays, reading_policy, within
 from pdrm.language.loading import parse
 from pdrm.learning.agents import CountingQ, Deep, Extras, Tabular
 from pdrm.learning.evaluation import Trained
@@ -33,13 +36,16 @@ from pdrm.learning.tabular.policy import (
     STANDS_IN,
     VERSION,
     HierarchicalPolicy,
+    MemoryTree,
+    PolicyTable,
     QPolicy,
     TabularPolicy,
     option_texts,
 )
-from pdrm.learning.tabular.policy_table import read_rows
 from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.product.observation import FullStack, view_of
+from pdrm.machines.tables import LARGEST_VALUE
+from pdrm.machines.transitions import Stack
+from pdrm.product.observation import FullStack, View, view_of
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -158,6 +164,8 @@ def _place(policy: TabularPolicy, task: Task) -> TabularPolicy:
 
 # --- The files of tables, which `TabularPolicy.save` wrote
 
+LARGEST_STATE = 2**31 - 1
+
 
 def load_table(path: str | Path) -> TabularPolicy:
     """The policy of any tabular agent in a `.npz` file and its `.json`."""
@@ -186,10 +194,12 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
     if isinstance(machine, CountingRewardAutomaton):
         need((kind == "counters" and view == FullStack(), "it is not a policy over counters"))
         states = (*machine.states, *machine.final)
-        return QPolicy(*shared, read_rows(arrays, "", view, states, machine.counters, len(actions)))
+        return QPolicy(
+            *shared, _read_rows(arrays, "", view, states, machine.counters, len(actions))
+        )
     states, symbols = (*machine.states, *machine.final), machine.stack
     if kind == "stack":
-        return QPolicy(*shared, read_rows(arrays, "", view, states, symbols, len(actions)))
+        return QPolicy(*shared, _read_rows(arrays, "", view, states, symbols, len(actions)))
     options = {state: tuple(texts) for state, texts in description["options"].items()}
     fits = tuple(options) == machine.states and all(
         texts in (option_texts(options_of(machine, state)), STANDS_IN)
@@ -197,6 +207,35 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
     )
     need((fits, "its options are not those of its machine"))
     most = max(map(len, options.values()))
-    meta = read_rows(arrays, "meta.", view, states, symbols, most)
-    within = read_rows(arrays, "within.", TOP, states, symbols, most * len(actions))
+    meta = _read_rows(arrays, "meta.", view, states, symbols, most)
+    within = _read_rows(arrays, "within.", TOP, states, symbols, most * len(actions))
     return HierarchicalPolicy(*shared, meta, options, within)
+
+
+def _read_rows(
+    arrays: Arrays, prefix: str, view: View, states: tuple[str, ...], kind: Stack | int, width: int
+) -> PolicyTable:
+    """The table that `PolicyTable.arrays` saved under a prefix; `ValueError` says what is wrong with it.
+
+    kind: the stack symbols, or the number of counters. width: the values of a row."""
+
+    def read(name: str, most: int) -> npt.NDArray[Any]:
+        found = arrays[prefix + name]
+        fits = found.dtype.kind == "i" and found.ndim == 1 and within(found, 0, most)
+        need((fits, f"`{prefix}{name}` is out of bounds"))
+        return found
+
+    symbol = read("symbol", LARGEST_VALUE if isinstance(kind, int) else len(kind))
+    parent = read("parent", len(symbol) - 1)
+    below = parent[1:] < np.arange(1, len(symbol))
+    need((len(parent) == len(symbol) > 0 and below.all(), "its memories are not a tree"))
+    most = {
+        "environment_state": LARGEST_STATE,
+        "machine_state": len(states) - 1,
+        "node": len(symbol) - 1,
+    }
+    seen = [read(name, last) for name, last in most.items()]
+    value = arrays[prefix + "value"]
+    alike = all(value.shape == (len(one), width) for one in seen)
+    need((alike and value.dtype == np.float64, f"its rows are not of {width} values"))
+    return PolicyTable.of(view, states, MemoryTree(kind, symbol, parent), seen, value)

@@ -35,7 +35,7 @@ from pdrm.learning.deep.algorithm import TESTS, Algorithm, Episodes, check_follo
 from pdrm.learning.deep.deep_training import domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.protocol import Test
-from pdrm.learning.tabular.policy_table import PolicyRow, number_state, refuse_exploring
+from pdrm.learning.tabular.policy import PolicyRow, number_state, refuse_exploring
 from pdrm.product.jax_env.jax_domain import key_of, make_key
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import Seen, TopK, Window, read_seen

@@ -15,7 +15,7 @@ import numpy as np
 from pdrm.errors import BadSetting, MissingPackage, UnknownAgent, did_you_mean
 from pdrm.files import MALFORMED, Arrays, describe_fault
 from pdrm.learning.protocol import Until
-from pdrm.learning.tabular.policy_table import refuse_exploring
+from pdrm.learning.tabular.policy import refuse_exploring
 from pdrm.task import Task
 
 NAMES = (

@@ -36,10 +36,11 @@ from pdrm.learning.tabular.hierarchical import (
 )
 from pdrm.learning.tabular.policy import (
     HierarchicalPolicy,
+    MemoryTree,
+    PolicyTable,
     QPolicy,
     option_texts,
 )
-from pdrm.learning.tabular.policy_table import MemoryTree, PolicyTable
 from pdrm.learning.tabular.q_learning import (
     AnyMemory,
     class_depth,

@@ -31,10 +31,10 @@ from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import OwnLearner, Test, Until
-from pdrm.learning.tabular.policy import TabularPolicy
-from pdrm.learning.tabular.policy_table import (
+from pdrm.learning.tabular.policy import (
     Memory,
     SeenThere,
+    TabularPolicy,
     check_stack,
     check_state,
     number_state,
@@ -109,7 +109,11 @@ class SummaryPolicy(TabularPolicy):
         return (*self.machine.states, *self.machine.final), self.machine.stack
 
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
+        self,
+        environment_state: StateLike,
+        machine_state: str,
+        memory: Memory,
+        option: int | None = None,
     ) -> npt.NDArray[np.float64]:
         """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
         states, stack = self._shown()
