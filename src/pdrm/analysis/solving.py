@@ -143,8 +143,6 @@ class Solution:
             f"<Solution of {self.task.name} with {self.machine.name}:"
             f" value from the start {self.start_value:.6g}"
         )
-        if not self.begins:
-            return f"{head}>"
         first = self.begins[0][2:]
         best = " or ".join(self.actions(*first)) or "nothing"
         asked = f".value{first!r}, .actions(…), .action_values(…)"

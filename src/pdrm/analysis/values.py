@@ -14,7 +14,7 @@ import numpy as np
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import find_solution
-from pdrm.analysis.top_bounds import EPSILON, FrontierBounds, check_discount
+from pdrm.analysis.top_bounds import EPSILON, FrontierBounds
 from pdrm.analysis.value_iteration import bound_values
 from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.analysis.whole_stack import HEIGHT, WholeStack, take_certain
@@ -231,7 +231,6 @@ def value_product(
     deadline: Deadline,
 ) -> ValuedProduct:
     """The values of a task's product, by its solution if moves have no chance, else by exploring."""
-    check_discount(discount)
     if height is None and discount > 0:
         try:
             seconds = max(deadline.share(SOLVING).left, 1e-9)  # at 0 it is a wrong setting

@@ -82,9 +82,6 @@ def solve(
     record = solution.record()
     asked = (state, machine_state, stack) != (None, None, None)
     if asked:
-        if not solution.begins:
-            fix = "name all three: --state 0 --in u0 --stack '#'"
-            raise BadSetting("no start has a chance", fix=fix)
         first = solution.begins[0]
         record["asked"] = solution.record_at(
             first.s if state is None else state,
