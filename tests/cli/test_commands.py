@@ -136,11 +136,13 @@ def test_convert_does_not_write_over_what_it_reads(pdrm, tmp_path):
 
 
 def test_other_kinds_of_files_are_named_in_one_message(pdrm, tmp_path):
-    study = tmp_path / "study.toml"
+    study, machine = tmp_path / "study.toml", tmp_path / "task.pdrm"
     study.write_text('name = "garden"\n\n[[panels]]\nname = "garden"\n')
-    said = pdrm("check", study).err
-    assert said.count("error[") == 1
-    assert "study.toml:3:1" in said
+    machine.write_text(catalogue_text("letter"))
+    assert pdrm("check", study, "--json").code == 2
+    for outcome in (pdrm("check", study), pdrm("train", machine)):
+        assert outcome.code == 2
+        assert outcome.err.count("error[") == 1
 
 
 def test_fmt_lays_out_in_place_and_keeps_comments(pdrm, tmp_path):

@@ -35,17 +35,15 @@ REPORT = Path("report")
 
 
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
-    """Do the runs, show how they go, write the tables; name the runs that failed."""
+    """Do the runs, show how they go, write the tables."""
     try:
         results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
     except NotRecorded as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
     if results.failures:
-        said = f"{len(results.failures)} runs failed; the same command tries them again:"
+        said = f"runs that failed: {len(results.failures)}; the same command tries them again"
         typer.echo(said, err=True)
-    for failure in results.failures:
-        typer.echo(f"  {failure.run.title}: {failure.sentence}", err=True)
     return results
 
 

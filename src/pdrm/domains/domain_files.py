@@ -95,6 +95,9 @@ def find_domain(name: FilePath) -> FiniteDomain:
     """
     if name in names():
         return domain(str(name))
+    if Path(name).suffix == ".pdrm":
+        fix = f'name the domain first: pdrm.Task("map.txt", {str(name)!r})'
+        raise UnknownDomain(f"{name} is a machine, not a domain", fix=fix)
     from_gymnasium = GYMNASIUM_ID.search(os.fspath(name)) and not Path(name).exists()
     if not from_gymnasium and not means_name(name, names()):
         return load_domain(name)

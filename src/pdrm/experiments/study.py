@@ -251,6 +251,9 @@ class Results:
         """True if the paper shows all of them."""
         return all(study.of_the_paper for study, _ in self.lines)
 
+    def __iter__(self) -> Iterator[Curves]:
+        return (curves for _, curves in self.lines)
+
     def __getitem__(self, name: str | tuple[str, str]) -> Curves:
         """The curves of a line by its name or its agent's, or by the names of panel and line."""
         names = (name,) if isinstance(name, str) else name
@@ -398,11 +401,14 @@ def run_study(
     if failures and not lines:
         first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
-        raise NotRecorded(fault, fix="see its message above, then run it again")
+        fix = getattr(first.error, "fix", "") or "correct it, and run it again"
+        raise NotRecorded(fault, fix=fix) from first.error
     kept = save_studies(studies, place)
     write_tables(recorded(kept, store) if kept else lines, place)
     results = Results(place, lines, failures)
     if progress is not False:
+        for failure in failures:
+            say(f"failed: {failure.run.title}: {failure.sentence}")
         for note in results.notes:
             say(note)
     return results

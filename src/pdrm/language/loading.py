@@ -50,6 +50,9 @@ KINDS = {
 `build(task)` makes the machine."""
 
 
+OTHER_FILES = {".toml": "a study", ".npz": "a domain"}
+
+
 def load(path: FilePath) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
@@ -67,6 +70,9 @@ def load(path: FilePath) -> AnyMachine:
     name = str(path)
     if "\n" in name:
         raise CannotOpen(f"{name[:40]!r} is not a file", fix="read a text with pdrm.parse(text)")
+    if file.suffix in OTHER_FILES:
+        fault = f"{file} is {OTHER_FILES[file.suffix]}, not a machine"
+        raise UnknownFormat(fault, fix="name the machine's file, such as task.pdrm")
     if name in catalogue_names() and not file.exists():
         raise CannotOpen(f"{name!r} is not a file", fix=f'pdrm.catalogue("{name}")')
     return parse(decode(read_bytes(file), str(file)), str(file))
@@ -175,7 +181,9 @@ def catalogue_names() -> list[str]:
 def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
     if name not in catalogue_names():
-        fix = did_you_mean(str(name), catalogue_names())
+        file = Path(f"{name}.pdrm")
+        near = f"did you mean `{file}`?" if file.is_file() else ""
+        fix = near or did_you_mean(str(name), catalogue_names())
         raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
     return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 

@@ -21,10 +21,12 @@ from pdrm.errors import (
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
+    NotHere,
     PdrmError,
     warn_caller,
 )
 from pdrm.files import FilePath, Fingerprint, ensure_folder
+from pdrm.lazy import HABITS
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
     DEFAULT_TABLE,
@@ -102,6 +104,10 @@ class Run:
                 row = self.row
                 state += f", return {format_return(row.final_return)}, success {row.success:.0%}"
         return f"<Run of {_describe(self.spec)}, seed {self.spec.seed}: {state}>"
+
+    def __getattr__(self, name: str) -> Any:
+        fault = f"a run has no attribute {name!r}"
+        raise NotHere(fault, fix=HABITS[name]) if name in HABITS else AttributeError(fault)
 
     @property
     def tested(self) -> bool:

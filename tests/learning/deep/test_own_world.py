@@ -132,3 +132,17 @@ def test_a_run_is_known_by_all_of_its_world():
         )
     }
     assert len(ids) == 5
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"label": lambda before, action, after: jnp.stack([after.sum() > 1])},
+        {"observation_size": 3},
+        {"step": lambda place, action, key: place.astype(jnp.int32)},
+        {"step": lambda place, action, key: place if place.sum() > 0 else -place},
+    ],
+)
+def test_functions_that_do_not_fit_together_are_refused(changed):
+    with pytest.raises(BadDomainSetting):
+        own_domain(replace(ROOM, **changed))

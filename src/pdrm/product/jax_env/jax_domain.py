@@ -22,6 +22,7 @@ from pdrm.domains import water
 from pdrm.domains.environments import DomainEnv
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
 from pdrm.domains.own_worlds import JaxWorld
+from pdrm.errors import BadDomainSetting
 
 Key = jax.Array
 """A scalar uint32."""
@@ -126,8 +127,41 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
     )
 
 
+def check_world(world: JaxWorld) -> None:
+    """Raise unless the functions of a user's world fit together; JAX traces them, and runs nothing."""
+    action = jnp.zeros(world.action_size) if world.action_size else jnp.int32(0)
+    key, called = jax.random.key(0), "reset"
+    try:
+        state = jax.eval_shape(world.reset, key)
+        called = "step"
+        after = jax.eval_shape(world.step, state, action, key)
+        called = "label"
+        label = jax.eval_shape(
+            lambda *given: jnp.asarray(world.label(*given)), state, action, after
+        )
+        called = "observe"
+        seen = jax.eval_shape(lambda given: jnp.asarray(world.observe(given)), state)
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        fault = f"`{called}` of `{world.name}` cannot be traced: {reason}"
+        fix = "write it with jax.numpy, without `if` on values: jnp.where(hit, 1.0, 0.0)"
+        raise BadDomainSetting(fault, fix=fix) from error
+    for name, shape, wanted in (
+        ("label", label.shape, (len(world.events),)),
+        ("observe", seen.shape, (world.observation_size,)),
+    ):
+        if shape != wanted:
+            fault = f"`{name}` of `{world.name}` returns an array of shape {shape}"
+            raise BadDomainSetting(fault, fix=f"return one of shape {wanted}")
+    kinds = [jax.tree.map(lambda one: (one.shape, one.dtype), part) for part in (state, after)]
+    if kinds[0] != kinds[1]:
+        fault = f"`step` of `{world.name}` returns {after}, but `reset` returns {state}"
+        raise BadDomainSetting(fault, fix="return a state of the same shapes and types")
+
+
 def own_domain(world: JaxWorld) -> JaxDomain:
     """A user's world."""
+    check_world(world)
     bits = 1 << jnp.arange(len(world.events))
 
     def start(key: Key) -> tuple[State, jax.Array]:
