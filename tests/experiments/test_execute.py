@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -31,12 +31,12 @@ from pdrm.learning.execution import (
     Display,
     Planned,
     Workers,
-    plan_rounds,
+    in_batches,
     train_all,
 )
 from pdrm.learning.run_folder import RunSpec, begin, write_progress
 from pdrm.learning.run_loop import execute
-from pdrm.progress import COMPILING
+from pdrm.progress import COMPILING, duration
 from pdrm.task import Task
 from tests.experiments.small import files, small_study
 
@@ -249,9 +249,7 @@ def test_a_study_whose_runs_all_fail_raises(tmp_path):
     assert (len(outcome.lines), len(outcome.failures)) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}, {"gigabytes": 0.0}]
-)
+@pytest.mark.parametrize("wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}])
 def test_workers_that_cannot_be_are_refused(wrong):
     with pytest.raises(BadSetting):
         Workers(**wrong)
@@ -268,39 +266,7 @@ def test_a_scheduler_that_does_not_answer_is_told(tmp_path):
     assert distributed
 
 
-def test_memory_is_for_this_machine_only():
-    assert 0 < Workers(count=2).memory < float("inf")
-    assert replace(Workers(count=2), gigabytes=3.0).memory == 3.0
-    assert Workers(backend="dask", address="tcp://127.0.0.1:9").memory == float("inf")
-
-
-def run_of(title, seconds, gigabytes, seed=0):
-    return Planned(RunSpec(Task("letter"), QLearning(), seed=seed), title, seconds, gigabytes)
-
-
-def test_the_longest_are_first_and_the_largest_never_side_by_side():
-    sizes = (
-        ("light", 1, 0.3),
-        ("large 1", 50, 10),
-        ("long", 60, 0.3),
-        ("large 2", 50, 10),
-        ("mid", 5, 3),
-    )
-    runs = [run_of(*one, seed) for seed, one in enumerate(sizes)]
-
-    def rounds(**given):
-        return [
-            (count, [run.title for batch in batches for run in batch])
-            for count, batches in plan_rounds(runs, Workers(**given))
-        ]
-
-    light, large = ["long", "mid", "light"], ["large 1", "large 2"]
-    assert rounds(count=2, gigabytes=14) == [(2, light), (1, large)]
-    assert rounds(count=2, gigabytes=20) == [(2, ["long", *large, "mid", "light"])]
-    assert rounds(count=1, gigabytes=10) == [(1, ["long", *large, "mid", "light"])]
-
-
-def test_tables_run_before_networks_whatever_their_place_in_the_study_and_their_length():
+def test_tables_run_before_networks_and_either_in_the_order_of_the_study():
     study = Study(
         ["letter"],
         [DQN(total_timesteps=512), CpRM(episodes=200), PPO(total_timesteps=512), "q"],
@@ -316,17 +282,10 @@ def test_tables_run_before_networks_whatever_their_place_in_the_study_and_their_
         "q",
         "q",
     ]
-    ((_, batches),) = plan_rounds(plan([study]), Workers())
-    assert [[run.spec.agent.name for run in batch] for batch in batches] == [
+    assert [[run.spec.agent.name for run in batch] for batch in in_batches(plan([study]))] == [
         *([name] for name in ("cprm", "cprm", "q", "q")),
         *([name, name] for name in ("dqn", "ppo")),
     ]
-    short, long = (
-        Planned(RunSpec(Task("letter"), agent, 0), "", seconds)
-        for agent, seconds in ((PPO(), 1), (DQN(), 9))
-    )
-    table = run_of("table", 0.1, 0.5)
-    assert plan_rounds([short, long, table], Workers()) == [(1, [[table], [long], [short]])]
 
 
 def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):
@@ -349,3 +308,22 @@ def test_a_wait_for_the_compiler_is_explained(tmp_path):
     write_progress(tmp_path / planned.spec.name, 1, 10, 0.5)
     assert COMPILING not in display.look()[1]
     assert "one: return 0.5" in display.look()[1]
+
+
+def test_the_time_left_is_guessed_from_the_runs_done_and_parts_of_others(tmp_path):
+    """What was done before the display began does not count."""
+    runs = [
+        Planned(RunSpec(Task("maze-5x5"), QLearning(episodes=10), seed), "") for seed in range(4)
+    ]
+    folders = [tmp_path / run.spec.name for run in runs]
+    for folder in folders[:2]:
+        folder.mkdir()
+        write_progress(folder, 10, 10, 0.5)
+    display = Display(runs, tmp_path)
+    display.began -= 60
+    assert "left" not in display.look()[1]
+    folders[2].mkdir()
+    write_progress(folders[2], 5, 10, 0.5)
+    done, note = display.look()
+    assert done == 2.5
+    assert f"about {duration(180)} left" in note

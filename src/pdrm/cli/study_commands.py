@@ -27,7 +27,6 @@ CORES = os.cpu_count() or 1
 Count = Annotated[int, Option(help="Runs at a time.")]
 Backend = Annotated[str, Option(help="loky (this machine), dask or ray.")]
 Address = Annotated[str | None, Option(help="Of a Dask scheduler or a Ray cluster that is there.")]
-Memory = Annotated[float | None, Option(help="Gigabytes that all runs may take at once.")]
 REPORT = Path("report")
 
 
@@ -56,7 +55,6 @@ def run(
     workers: Count = CORES,
     backend: Backend = "loky",
     address: Address = None,
-    memory: Memory = None,
     output: Annotated[
         Path | None,
         Option("-o", "--output", help="The folder for runs and tables. [runs/NAME]"),
@@ -70,9 +68,7 @@ def run(
     from pdrm.experiments.curves import CURVES, SUMMARY
     from pdrm.experiments.study import PLOT
 
-    chosen = pdrm.learning.Workers(
-        count=workers, backend=backend, address=address, gigabytes=memory
-    )
+    chosen = pdrm.learning.Workers(count=workers, backend=backend, address=address)
     asked = pdrm.experiments.load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
     page = outcome.report()
@@ -260,7 +256,6 @@ def reproduce(
     workers: Count = CORES,
     backend: Backend = "loky",
     address: Address = None,
-    memory: Memory = None,
     output: Annotated[
         Path, Option("-o", "--output", help="The folder for runs, tables and the report.")
     ] = REPORT,
@@ -276,9 +271,7 @@ def reproduce(
     from pdrm.paper.recorded import known_lines
     from pdrm.paper.report import write_report
 
-    chosen = pdrm.learning.Workers(
-        count=workers, backend=backend, address=address, gigabytes=memory
-    )
+    chosen = pdrm.learning.Workers(count=workers, backend=backend, address=address)
     if reading is not None or figure == ["readings"]:
         _reproduce_readings(figure or [], reading, seeds, chosen, output)
         return

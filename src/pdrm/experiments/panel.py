@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 from typing import Any
 
 from pdrm.domains.paper_domains import names
@@ -42,16 +41,6 @@ class AgentLine:
     """Lines of equal colour keys are drawn in one colour, in every panel (default: the name is the key)."""
     ours: bool = False
     """Not in the paper."""
-    seconds: float | None = None
-    """About how long one run takes, if known: the longest are begun first (tables before networks), and the time left is guessed
-    from it."""
-    gigabytes: float = 0.5
-    """About how much memory one run takes at most: too large ones are not run side by side."""
-
-    def __post_init__(self) -> None:
-        for name, value in (("seconds", self.seconds or 0), ("gigabytes", self.gigabytes)):
-            if not 0 <= value < inf:
-                raise BadStudy(f"{name} is {value!r}, but must be a number from 0 on", fix="1.0")
 
     @property
     def key(self) -> str:

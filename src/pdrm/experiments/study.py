@@ -356,7 +356,7 @@ def plan(studies: Iterable[Study]) -> list[Planned]:
     for study in studies:
         for panel, line, spec in study.runs():
             title = f"{panel.name} {line.name} seed {spec.seed}"
-            found.setdefault(spec.id, Planned(spec, title, line.seconds, line.gigabytes))
+            found.setdefault(spec.id, Planned(spec, title))
     return list(found.values())
 
 

@@ -33,8 +33,8 @@ STUDY: Kinds = {"name": str, "title": str, "seeds": (int, list), "settings": dic
 PANEL: Kinds = dict.fromkeys(("name", "domain", "title", "machine"), str)
 PANEL |= {"success": (str, list), "settings": dict, "agents": list}
 AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
-AGENT |= {"k": (int, str), "settings": dict, "seconds": (int, float), "gigabytes": (int, float)}
-KINDS = {str: "text", int: "an integer", float: "a number", list: "a list", dict: "a table"}
+AGENT |= {"k": (int, str), "settings": dict}
+KINDS = {str: "text", int: "an integer", list: "a list", dict: "a table"}
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
 
 

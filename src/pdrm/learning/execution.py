@@ -2,7 +2,7 @@
 
 The workers are this process or joblib's loky processes, or a Dask or Ray cluster by name; each has one thread. Runs that JAX can
 train side by side are one job; a table is a job by itself. Tables are begun before networks, because they are done in seconds and
-show early if a study is right; among either, the longest first. A run that fails is reported, and the others continue.
+show early if a study is right. A run that fails is reported, and the others continue.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,13 +33,12 @@ from pdrm.progress import COMPILING, duration, say, show_progress
 # --- The workers
 
 BACKENDS = ("loky", "dask", "ray")
-SHARE_OF_MEMORY = 0.6
 PARENT_WATCH_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """The number and kind of workers, and the memory they share.
+    """The number and kind of workers.
 
     Without an address, Dask and Ray start workers on this machine; with one, they use the cluster that is there, whose workers
     must see the same folder.
@@ -53,27 +51,12 @@ class Workers:
     backend: str = "loky"
     address: str | None = None
     """Of a Dask scheduler or a Ray cluster."""
-    gigabytes: float | None = None
-    """Memory of all runs at once (default: 60 % of this machine's, or no limit with an address)."""
 
     def __post_init__(self) -> None:
         check_count("workers", self.count, 1)
         check_choice("backend", self.backend, BACKENDS)
         if self.address is not None and self.backend == "loky":
             raise BadSetting("loky runs on this machine and has no address", fix='backend="dask"')
-        if self.gigabytes is not None and not self.gigabytes > 0:
-            raise BadSetting(f"{self.gigabytes} gigabytes of memory", fix="a number above 0")
-
-    @property
-    def memory(self) -> float:
-        """The gigabytes that runs may take at once."""
-        if self.gigabytes is not None:
-            return self.gigabytes
-        if self.address is not None:
-            return inf
-        if "SC_PHYS_PAGES" not in os.sysconf_names:  # this machine cannot be asked
-            return inf
-        return SHARE_OF_MEMORY * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
 
     @property
     def in_process(self) -> bool:
@@ -140,7 +123,7 @@ def _ray(workers: Workers) -> Iterator[None]:
         yield
 
 
-# --- The order of runs
+# --- The runs to be done
 
 
 class Planned(NamedTuple):
@@ -149,40 +132,18 @@ class Planned(NamedTuple):
     spec: RunSpec
     title: str
     """Its name in the display."""
-    seconds: float | None = None
-    """About how long it takes, if that is known."""
-    gigabytes: float = 0.5
-    """About how much memory it takes at most."""
-
-    @property
-    def guess(self) -> float:
-        """The seconds; 1 if they are not known."""
-        return 1.0 if self.seconds is None else self.seconds
 
 
 Batch = list[Planned]
 """Runs that are trained side by side; of tabular agents one."""
 
 
-def plan_rounds(runs: Sequence[Planned], workers: Workers) -> list[tuple[int, list[Batch]]]:
-    """Split runs into batches, and batches into rounds that come one after the other: in each as many at a time as the memory has
-    room for, the most first."""
-
-    def turn(batch: Batch) -> tuple[bool, float]:
-        """Tables first, then networks; of either the longest first."""
-        return batch[0].spec.agent.deep, -sum(run.guess for run in batch)
-
+def in_batches(runs: Sequence[Planned]) -> list[Batch]:
+    """Split runs into batches, in their order, but tables before networks."""
     batches: dict[Hashable, Batch] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: run.spec.agent.deep):
         batches.setdefault(run.spec.batch, []).append(run)
-    rounds: dict[int, list[Batch]] = {}
-    for batch in sorted(batches.values(), key=turn):
-        largest = max(run.gigabytes for run in batch)
-        fitting = workers.count
-        if fitting * largest > workers.memory:
-            fitting = max(1, int(workers.memory / largest))
-        rounds.setdefault(fitting, []).append(batch)
-    return sorted(rounds.items(), reverse=True)
+    return list(batches.values())
 
 
 # --- Training
@@ -264,12 +225,11 @@ def train_all(
                 with suppress(OSError):
                     (place / run.spec.name / PROGRESS).unlink()
             try:
-                for count, batches in plan_rounds(asked, chosen):
-                    for batch, (own, error) in _train_round(batches, count, chosen, job):
-                        policies |= own
-                        lost = [run for run in batch if not job.has_done(run)]
-                        why = error or WorkersLost("its worker has finished, and left nothing")
-                        failures += [Failure(run, why) for run in lost]
+                for batch, (own, error) in _train_batches(in_batches(asked), chosen, job):
+                    policies |= own
+                    lost = [run for run in batch if not job.has_done(run)]
+                    why = error or WorkersLost("its worker has finished, and left nothing")
+                    failures += [Failure(run, why) for run in lost]
             except (PdrmError, KeyboardInterrupt):
                 raise
             except Exception as error:
@@ -320,12 +280,10 @@ class Job(NamedTuple):
         return policies if self.in_process else {}, None
 
 
-def _train_round(
-    batches: list[Batch], count: int, workers: Workers, job: Job
-) -> list[tuple[Batch, Attempt]]:
-    """Train batches, `count` at a time; an exception means that a worker died."""
+def _train_batches(batches: list[Batch], workers: Workers, job: Job) -> list[tuple[Batch, Attempt]]:
+    """Train batches, as many at a time as there are workers; an exception means that a worker died."""
     # No more workers than batches, but not one alone: that would be this process, which a run could end.
-    started = replace(workers, count=min(count, max(2, len(batches))))
+    started = replace(workers, count=min(workers.count, max(2, len(batches))))
     start = {"loky": _loky, "dask": _dask, "ray": _ray}[workers.backend]
     with start(started):
         attempts: Any = joblib.Parallel(batch_size=1)(
@@ -348,8 +306,8 @@ class Display:
     def __init__(self, runs: Sequence[Planned], root: Path) -> None:
         self.runs, self.root = runs, root
         self.began = time.monotonic()
-        self.before = sum(run.guess * one.share for run, one in self._look())
-        """The guessed seconds of work that were done when it began."""
+        self.before = sum(progress.share for _, progress in self._look())
+        """The runs that were done when it began, with parts of others."""
 
     def _look(self) -> list[tuple[Planned, RunProgress]]:
         """The progress of each run."""
@@ -358,6 +316,7 @@ class Display:
     def look(self) -> tuple[float, str]:
         """The runs that are done, with parts of others, and a note: done, under way and left."""
         found = self._look()
+        work = sum(progress.share for _, progress in found)
         done = sum(progress.share == 1 for _, progress in found)
         under_way = [
             f"{run.title}: return {format_return(progress.last_return)}"
@@ -366,13 +325,12 @@ class Display:
         ]
         parts = [count_runs(done, len(found)), *under_way[:SHOWN_RUNS]]
         elapsed = time.monotonic() - self.began
-        work = sum(run.guess * progress.share for run, progress in found)
-        gained, left = work - self.before, sum(run.guess for run in self.runs) - work
+        gained, left = work - self.before, len(found) - work
         if gained <= 0 and elapsed > SECONDS_TO_COMPILE:
             parts.append(COMPILING)
         elif gained > 0 and left > 0:
             parts.append(f"about {duration(left * elapsed / gained)} left")
-        return sum(progress.share for _, progress in found), "; ".join(parts)
+        return work, "; ".join(parts)
 
 
 def count_runs(done: int, total: int) -> str:

@@ -36,24 +36,6 @@ AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "summary (ours)": ("summary", "full", {}),
 }
 NO_STACK, DEDUPLICATED, SUMMARY = "0-pdRM (ours)", "1-CpRM, deduplicated (ours)", "summary (ours)"
-COST = {  # (seconds, gigabytes) of one run, measured
-    ("maze-10x10", "CpRM"): (6, 0.5),
-    ("maze-20x20", "pdRM"): (4, 1.3),
-    ("maze-20x20", "CpRM"): (11, 0.6),
-    ("maze-20x20", "1-CpRM"): (5.5, 0.3),
-    ("maze-20x20", "Q-CRA"): (8, 0.4),
-    ("multi-10x10", "pdRM"): (9, 1.8),
-    ("multi-10x10", NO_STACK): (7, 2.5),
-    ("multi-20x20", "pdRM"): (45, 6.5),
-    ("multi-20x20", DEDUPLICATED): (5, 0.4),
-    ("multi-20x20", SUMMARY): (30, 0.5),
-    ("deliver-8", "CpRM"): (10, 0.5),
-    ("deliver-8", "2-CpRM"): (5, 0.5),
-    ("deliver-4-8", "2-CpRM"): (5, 0.5),
-    ("maze-20x20", SUMMARY): (20, 0.5),
-}
-"""Domain and line -> what the expensive runs cost: the longest begin first, and large ones do not run side by side."""
-CHEAP = (0.5, 0.5)
 
 Lines = Mapping[str, Mapping[str, Any]]
 """The lines of a panel by name, each with its settings."""
@@ -66,7 +48,6 @@ def _panel(
     made = []
     for called, settings in lines.items():
         agent, k, own = AGENTS[called]
-        seconds, gigabytes = COST.get((domain, called), CHEAP)
         made.append(
             AgentLine(
                 name=called,
@@ -74,8 +55,6 @@ def _panel(
                 k=k,
                 settings={**own, **settings},
                 ours="ours" in called,
-                seconds=seconds,
-                gigabytes=gigabytes,
             )
         )
     return Panel(
