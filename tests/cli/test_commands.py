@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pdrm.cli import machine_commands
 from pdrm.cli.arguments import MACHINES
-from pdrm.cli.main import app
+from pdrm.cli.main import app, main
 from pdrm.errors import explanations
 from pdrm.language.loading import KINDS, catalogue_names, catalogue_text, load
 
@@ -263,3 +264,24 @@ def test_fmt_reads_standard_input(pdrm, monkeypatch):
     text = catalogue_text("letter")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert pdrm("fmt", "-").out.split() == text.split()
+
+
+def test_a_rule_of_a_grammar_that_no_word_needs_is_reported(pdrm, tmp_path):
+    file = tmp_path / "g.grammar"
+    file.write_text('grammar g\nstart: "a" "b"\nother: "d"\n')
+    found = json.loads(pdrm("check", file, "--json").out)["warnings"]
+    assert ("W0604", 3) in [(one["code"], one["line"]) for one in found]
+
+
+def test_usage_errors_are_json_if_asked_for(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pdrm", "check", "--json"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    (error,) = json.loads(capsys.readouterr().out)["errors"]
+    assert error["code"] == "E0801"
+
+
+def test_the_example_of_combine_can_be_copied(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example = machine_commands.combine.__doc__.rpartition("Example: pdrm ")[2].split()
+    assert pdrm(*example).code == 0

@@ -34,8 +34,8 @@ from pdrm.cli.output import (
 from pdrm.errors import (
     BadSetting,
     CannotWrite,
-    EarlyAcceptance,
     Finding,
+    TaskWarning,
     UnknownFormat,
 )
 
@@ -80,10 +80,10 @@ def check(
     Example: pdrm check letter --domain letter
     """
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", EarlyAcceptance)
+        warnings.simplefilter("always", TaskWarning)
         machine = _machine(file)
-    early = [one.message.finding for one in caught if isinstance(one.message, EarlyAcceptance)]
-    findings = [*early, *machine.findings()]
+    told = [one.message.finding for one in caught if isinstance(one.message, TaskWarning)]
+    findings = [*told, *machine.findings()]
     if domain is not None:
         findings = _add_task_findings(findings, domain, machine)
     if as_json:
@@ -169,7 +169,7 @@ def draw(
         Option("-o", "--output", help="A .svg, .png, .pdf, .dot or .tex file; - prints SVG."),
     ] = STANDARD_OUTPUT,
 ) -> None:
-    """Draw a machine, or its run on a word, as SVG, PNG, PDF, DOT or TikZ.
+    """Draw a machine as SVG, PNG, PDF, DOT or TikZ, or its run on a word as SVG or PNG.
 
     Example: pdrm draw letter -o letter.svg
     """
@@ -225,7 +225,7 @@ def combine(
 
     A part has the name of its file.
 
-    Example: pdrm combine letter echo --when "letter | echo" --weight echo=0.5 -o both.pdrm
+    Example: pdrm combine treasure-maze figure-1 --when or --weight figure-1=0.5 -o both.pdrm
     """
     parts: dict[str, AnyMachine] = {}
     for file in files:

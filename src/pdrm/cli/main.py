@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from pdrm import __version__
 from pdrm.cli.output import INTERRUPTED, print_error, show_warnings, write_any_text
-from pdrm.errors import CannotOpen, PdrmError
+from pdrm.errors import BadSetting, CannotOpen, PdrmError
 
 COMMANDS = {
     "new": "setup_commands",
@@ -130,9 +130,12 @@ def main() -> None:
         example = ""
         if "Example: " in help_text:
             example = help_text.rpartition("Example: ")[2].splitlines()[0]
-            example = f"  fix: as in: {example}"
-        error.show()
-        typer.echo(example, err=True, nl=bool(example))
+            example = f"as in: {example}"
+        if "--json" in sys.argv:
+            print_error(BadSetting(error.format_message(), fix=example))
+        else:
+            error.show()
+            typer.echo(f"  fix: {example}" if example else "", err=True, nl=bool(example))
     except PdrmError as error:
         print_error(error)
     except OSError as error:  # a name that no file can have, a folder that has gone

@@ -93,10 +93,11 @@ def next_command(command: str, *names: object) -> None:
 
 
 def name_task(domain: object, machine: str | None, discount: float | None = None) -> str:
-    """The arguments that name a task, as the shell reads them."""
-    options = {"--machine": machine, "--discount": discount}
-    given = [f"{name} {quote(str(value))}" for name, value in options.items() if value is not None]
-    return " ".join([quote(str(domain)), *given])
+    """The arguments that name a task to train on, as the shell reads them."""
+    named = quote(str(domain))
+    if machine is not None:
+        named += f" --machine {quote(machine)}"
+    return named if discount is None else f"{named} --set discount={discount}"
 
 
 def error_record(one: PdrmError) -> dict[str, Any]:

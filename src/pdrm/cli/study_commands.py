@@ -15,7 +15,7 @@ import pdrm.experiments
 import pdrm.learning
 from pdrm.cli.arguments import Json, Seeds
 from pdrm.cli.output import FAILED, coloured, next_command, print_error, print_json
-from pdrm.errors import NotRecorded, UnknownStudy
+from pdrm.errors import ConflictingOptions, NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
     from pdrm.experiments.study import Results, Study
@@ -226,6 +226,9 @@ def report(
         return
     if not found.of_the_paper:
         found = replace(found, folder=output or found.folder)
+    elif output is not None:
+        fault = "the report of the paper's figures stands next to their runs"
+        raise ConflictingOptions(fault, fix="leave -o out")
     before = set(found.folder.glob("*"))
     page = write_results(found, seeds, theory=theory)
     for path in (page,) if found.of_the_paper else (page.with_name(PLOT), page):

@@ -114,7 +114,9 @@ def defer_interrupt() -> Iterator[Callable[[], None]]:
         asked.append(number)
         if parent_process() is None:  # a worker's parent has heard it too, and says what it does
             with suppress(OSError):  # not print: the signal may have come in the middle of one
-                os.write(STANDARD_ERROR, b"\nstopping after the next test ...\n")
+                os.write(
+                    STANDARD_ERROR, b"\nstopping after the next test (Ctrl-C again: at once) ...\n"
+                )
 
     if threading.current_thread() is not threading.main_thread():
         yield raise_if_asked
