@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 SECONDS_BETWEEN_LINES = 15.0
 BAR = 20
-"""Letters of a bar on a terminal, so that 80 columns have room for what is said of the work."""
+"""The width of the bar in characters, which leaves room for the status text in 80 columns."""
 SECONDS_BETWEEN_BARS = 0.2
 """In a notebook: each is a message to the browser."""
 

@@ -536,7 +536,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
     if isinstance(machine, str | os.PathLike):
         is_name = means_name(machine, catalogue_names(), folder)
         return catalogue(str(machine)) if is_name else load(folder / machine)
-    fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # or is it?
+    fix = "give a machine, the path of a .pdrm file, or a name of the catalogue"  # type: ignore[unreachable] # a caller without types may give anything
     raise WrongKind(f"{machine!r:.60} is not a machine", fix=fix)
 
 

@@ -444,7 +444,7 @@ def _explore_optimal(values: SolvedValues, deadline: Deadline) -> SolvedValues:
 
 
 def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numbers, Floats]:
-    """The expanded states that a policy reaches, and [x]: lower bounds of the values if it is followed; `floor`: any policy's."""
+    """The expanded states that a policy reaches, and [x]: lower bounds of the values if it is followed; `floor`: lower bounds that hold for every policy."""
     branching = _Branching(values, loss.classes.k)
     policy = branching.choices(loss.policy)
     lower = np.array(floor[: branching.count])

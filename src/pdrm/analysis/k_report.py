@@ -248,7 +248,8 @@ class KReport:
             question: "start" or "everywhere" (default: everywhere if that is proved to be nothing).
         """
         best = self.recommended
-        first = best if best in self.answers else next(iter(self.answers))
+        enough = [k for k, found in self.verdicts.items() if YES in found.values()]
+        first = best if best in self.answers else min(enough, default=next(iter(self.answers)))
         answer = self.answer(first if k is None else k)
         verdict = self.verdicts[answer.k]["everywhere"]
         asked = question or ("everywhere" if verdict == YES else "start")
@@ -345,7 +346,7 @@ class KReport:
 
     def _list_notes(self) -> list[str]:
         notes = [
-            f"up to {self.tolerance:.2g} from the start, {self.step_tolerance:.2g} in one step, counts as nothing"
+            f"losses below {self.tolerance:.2g} (from the start) and {self.step_tolerance:.2g} (in one step) count as nothing"
         ]
         if self.over_limit:
             notes.append(
@@ -359,7 +360,7 @@ class KReport:
         best = self.recommended
         if best in self.answers and best not in alike and (safe := [k for k in alike if k > best]):
             notes.append(
-                f"if it learns badly: k = {min(safe)}, where no states that look alike were found to differ"
+                f"if it learns badly, try k = {min(safe)}: no states that look alike to it were found to differ in value"
             )
         return notes
 

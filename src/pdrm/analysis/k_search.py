@@ -61,7 +61,7 @@ class _Search:
     """Ask about larger k if none is enough."""
     values: ValuedProduct = field(init=False)
     explored: bool = False
-    """True once exploring on will not decide more."""
+    """True once further exploration cannot decide anything."""
     tried: set[int] = field(default_factory=set)
     """Each k for which a proof for every stack was tried."""
 
@@ -245,7 +245,7 @@ def check_k(
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
     if from_ not in (None, "start"):
         raise UnknownChoice(
-            f"one can ask only from the `start`, not from `{from_}`",
+            f'`from_` must be "start" or omitted, not `{from_}`',
             fix="use `start`, or leave it out to ask about all states",
         )
     gamma = given.discount if discount is None else discount

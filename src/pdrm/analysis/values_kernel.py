@@ -169,7 +169,7 @@ def improve(
 
 @njit(cache=True)
 def extrapolate(before: Floats, last: Floats, value: Floats, most: float) -> None:
-    """Go on at once to where three vectors lead, if their changes are parallel: the sum of a geometric series, of ratio at most `most`."""
+    """Extrapolate three successive vectors if their changes are parallel: the sum of a geometric series, of ratio at most `most`."""
     old, new = last - before, value - last
     both, square = (old * new).sum(), (old * old).sum()
     if both > 0.0 and both * both > STRAIGHT * square * (new * new).sum():

@@ -1,6 +1,6 @@
 """Domains in which an agent acts: the paper's domains as finite labelled MDPs, a user's own from a map, arrays or Gymnasium, and WaterWorld.
 
-Nothing here knows of machines. Importing this chapter registers its environments with Gymnasium, so that
+Nothing here steps a machine; a domain only names the one it goes with. Importing this chapter registers its environments with Gymnasium, so that
 `gymnasium.make("pdrm/LetterEnv-v0")` finds them; the names below are imported when they are first used. Read in this order:
 
 - `finite_domain`: the labelled MDP as arrays, what must hold of it, and how to build one from a readable function or arrays;

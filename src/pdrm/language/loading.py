@@ -154,7 +154,7 @@ def save(machine: AnyMachine, path: FilePath) -> None:
 
 
 def _check_path(path: object) -> Path:
-    """The path, unless it is none."""
+    """Return the path; raise if it is not path-like."""
     if not isinstance(path, str | os.PathLike):
         raise WrongKind(
             f"the path of a file is needed, not {str(path)[:40]!r}",

@@ -371,7 +371,7 @@ class PPO(Deep):
     clip_range: float = 0.2
     """The most that the new policy may differ from the old."""
     clip_range_vf: Number = None
-    """The most that a value may move from the old one, in the unit of scaled rewards (default: no limit)."""
+    """The clip range of the value function, in the unit of scaled rewards (default: no limit)."""
     normalize_advantage: bool = True
     """A batch's advantages are brought to mean 0 and deviation 1."""
     ent_coef: Number = TASK
@@ -430,9 +430,9 @@ class OffPolicy(Deep):
     train_freq: int = TASK
     """Steps of each environment between updates."""
     gradient_steps: int = TASK
-    """Updates then."""
+    """Gradient steps after each rollout."""
     n_steps: int = TASK
-    """Over how many steps rewards are summed, discounted, before a value is trusted."""
+    """The n of the n-step return."""
     counterfactuals: int | None = None
     """Ours: counterfactual experiences for each sampled one, with other machine states and observed stacks (CpRM; default: 8 for DQN,
     or none if rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep)."""

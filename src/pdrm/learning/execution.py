@@ -149,7 +149,7 @@ def in_batches(runs: Sequence[Planned]) -> list[Batch]:
 # --- Training
 #
 # If a worker dies, joblib cannot say which run it had: each run that was under way is tried again by itself, and given up as failed
-# when its worker has died `MOST_DEATHS` times. What is done is done: its folder says so.
+# when its worker has died `MOST_DEATHS` times. A run with a result is never repeated.
 
 MOST_DEATHS = 3
 
@@ -292,7 +292,7 @@ def _train_batches(batches: list[Batch], workers: Workers, job: Job) -> list[tup
     return list(zip(batches, attempts, strict=True))
 
 
-# --- What is shown meanwhile: read from the runs' folders, so it is the same whatever the workers are
+# --- The progress display, read from the folders of the runs, so that it works with every backend
 
 SECONDS_BETWEEN_LOOKS = 0.5
 SHOWN_RUNS = 2

@@ -145,7 +145,7 @@ class Course:
 
     @property
     def counted(self) -> AnyAgent | NetworkLearner:
-        """What says how long it trains: its agent, or networks, which train in whole iterations."""
+        """The object that defines the length of training: the agent, or networks, which train in whole iterations."""
         return self.learner if isinstance(self.learner, NetworkLearner) else self.spec.agent
 
     @property
@@ -270,8 +270,8 @@ def execute(
     *,
     largest_policy: int | None = None,
 ) -> dict[str, Policy]:
-    """Train runs of one batch to the end, each in its folder; what is done is left as it is. Those whose checkpoints agree on how far
-    they are are trained side by side; if one diverges, the others come to their end before that is an error.
+    """Train runs of one batch to the end, each in its folder; finished runs are left as they are. Runs whose checkpoints stand
+    at the same point are trained side by side. If one diverges, the others are finished before the error is raised.
 
     Args:
         specs: The runs; they have one `batch`.

@@ -74,9 +74,7 @@ class BuiltInAgent(ABC):
 
     def __new__(cls, *placed: object, **settings: Any) -> Self:
         if placed:
-            fault = (
-                f"`{cls.__name__}` takes settings by name, and neither a policy nor an environment"
-            )
+            fault = f"`{cls.__name__}` takes keyword settings only, no policy or environment"
             raise WrongArguments(fault, fix=f"pdrm.train(task, pdrm.{cls.__name__}(k=1))")
         check_known(cls.name, settings, [field.name for field in fields(cls)])
         return object.__new__(cls)

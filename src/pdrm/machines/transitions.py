@@ -255,6 +255,7 @@ class MachineRun(Displayed, Generic[S_co]):
 
     @property
     def accepted(self) -> bool:
+        """True if all of the word was read and it ended in a final state, whatever that pays."""
         return self.finished and self.unread == 0
 
     @property

@@ -114,7 +114,7 @@ def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidabl
     shared = spell(word)
     after = f"after `{shared}`, " if shared else ""
     fault = f"{after}one event of look-ahead does not say if `{names[symbol]}` is complete"
-    fix = 'if two ways to go on begin alike, write the beginning once: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
+    fix = 'if two alternatives begin alike, factor out the common beginning: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
     error = Undecidable(fault, where=locate(symbol), fix=fix)
     error.shared = shared
     return error

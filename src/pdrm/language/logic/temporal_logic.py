@@ -69,7 +69,7 @@ def from_ltlf(
 
 
 def build(task: TaskText) -> PushdownRewardMachine:
-    """The machine of a task's text; the events of the options, if any, are all that there are."""
+    """The machine of a task's text; if `options.events` is given, no other events are allowed."""
     options, file = task.options, task.file
     given = tuple(options.events)
     formula, looks_back = parse_task(list(task.body), given or None, file)

@@ -247,7 +247,7 @@ def check_followed(product: JaxProduct, fault: jax.Array) -> None:
     worst = int(fault.max())
     if worst == FINISHED:
         said = "the machine is in a final state before the first action"
-        raise FinishedAtReset(said, fix="let the first label, not the start, lead there")
+        raise FinishedAtReset(said, fix="make the final state reachable only by reading a label")
     if worst == OVERFLOW:
         depth = product.machine.depth
         said = f"the stack that an episode begins with does not fit a depth of {depth}"
