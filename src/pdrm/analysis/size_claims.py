@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from pdrm.analysis.reachable_rows import find_views
 from pdrm.analysis.sizes import Record, sizes, theorem_4
 from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
 from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.transitions import Stack
 from pdrm.task import pushdown_machine
 
 MOST_LABELS = 4096
@@ -88,17 +88,16 @@ class Blowup:
 def measure_blowup(longest: int = 14) -> list[Blowup]:
     """Read all words of 0 to `longest` letters."""
     machine = pushdown_machine(MACHINE)
-    rows = find_views(all_words(machine), machine).steps(1)
     here = {machine.begin().after}
-    within: set[tuple[int, ...]] = set()
+    within, rows = set[tuple[int, ...]](), set[tuple[str, Stack]]()
     found = []
     for n in range(longest + 1):
         counted = {counting_configuration(machine, configuration) for configuration in here}
         vectors = {configuration.counters for configuration in counted}
         within |= vectors
-        seen = int((rows <= n).sum())
+        rows |= {(one.state, one.stack[:1]) for one in here}
         counts = len(counted), len(vectors), len(within)
-        found.append(Blowup(n, len(LETTERS) ** n, theorem_4(n), *counts, seen))
+        found.append(Blowup(n, len(LETTERS) ** n, theorem_4(n), *counts, len(rows)))
         after = {machine.step(one, letter).after for one in here for letter in LETTERS}
         here = {one for one in after if one.state not in machine.final}
     return found

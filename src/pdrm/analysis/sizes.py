@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, find_views, survey
+from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, count_views, find_heads, survey
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.drawing.trace import align
 from pdrm.errors import BadSetting
@@ -106,12 +106,16 @@ class Sizes(dict[str, Any]):
                 str(size["theorem"]),
                 number_text(size["printed"]) + " (too small)" * (size["printed_holds"] is False),
                 number_text(size["bound"]),
-                f"{size['reachable']:,}"
-                + f" within {size['within']:,} steps" * (size["within"] != self["steps"]),
+                self._reached_text(size),
                 ", ".join(map(_seen_text, size["seen"])) or "-",
             ]
             for size in self["sizes"]
         ]
+
+    def _reached_text(self, size: Record) -> str:
+        within = size["within"]
+        limit = "" if within in (None, self["steps"]) else f" within {within:,} steps"
+        return f"{size['reachable']:,}{limit}"
 
     def __repr__(self) -> str:
         policies = [size for size in self["sizes"] if size["what"].endswith("policy")]
@@ -149,7 +153,7 @@ def sizes(
         task: A `Task`, or a domain, its name or its file.
         machine: A machine instead of the task's own, as for `Task`.
         steps: Steps of an episode (default: the domain's limit).
-        k: The k-policies to count.
+        k: The k-policies to count, in episodes of any length: their `within` is None.
         seen: The tables of trained runs.
         most: Product states that are listed, at most.
 
@@ -170,7 +174,8 @@ def sizes(
         )
     growth = stack_growth(machine)
     walk = survey(domain, machine, limit, most)
-    views = find_views(domain, machine)
+    ks = sorted({k} if isinstance(k, int) else set(k))
+    views = count_views(machine, find_heads(domain, machine), ks)
     pairs = domain.states * len(machine.states)
     first = int((domain.arrays.start_label != NO_LABEL).any())
     counters = (
@@ -200,23 +205,22 @@ def sizes(
         }
 
     def k_size(symbols: int) -> Record:
-        """The size of a k-policy: its bound does not depend on the episode."""
-        fewest = views.steps(symbols)
+        """The size of a k-policy, in episodes of any length."""
         bound = pairs * theorem_2(growth, symbols)
         return {
             "what": f"{symbols}-policy",
             "theorem": 2,
             **dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound)),
-            "reachable": int((fewest <= limit).sum()),
-            "within": limit,
+            "reachable": views[symbols],
+            "within": None,
             "k": symbols,
-            **dict.fromkeys(("holds", "printed_holds"), len(fewest) <= bound),
+            **dict.fromkeys(("holds", "printed_holds"), views[symbols] <= bound),
         }
 
     counted = [
         size("stack strings", 1, 1, walk, walk.strings),
         size("full policy", 1, pairs, walk, walk.rows),
-        *map(k_size, sorted({k} if isinstance(k, int) else set(k))),
+        *map(k_size, ks),
         size("counter configurations", 3, 1, counters, vectors),
         size("CRA policy", 3, pairs, counters, counters.rows),
     ]

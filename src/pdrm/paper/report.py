@@ -235,14 +235,14 @@ def sizes_section(facts: dict[str, Any]) -> Section:
         found = {size["what"]: size for size in record["sizes"]}
         cells = []
         for what in SIZES:
-            star = "" if found[what]["within"] == record["steps"] else "*"
+            star = "" if found[what]["within"] in (None, record["steps"]) else "*"
             cells += [_power(found[what]["bound"]), f"{found[what]['reachable']:,}{star}"]
         holds = "yes" if record["holds"] else "no"
         rows.append([html("code", name), f"{record['steps']:,}", *cells, holds])
     body = html(
         "p",
         "Rows of tables for an episode of the domain's length: the bound by the theorems of Section 5, and what can be "
-        "reached. A star: counted within the first steps only, because the whole would not fit.",
+        "reached (by a k-policy, in episodes of any length). A star: counted within the first steps only, because the whole would not fit.",
     )
     columns = [f"{what}: {part}" for what in SIZES for part in ("bound", "reachable")]
     heads = ["domain", "steps", *columns, "all within"]
