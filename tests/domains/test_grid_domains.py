@@ -64,7 +64,8 @@ def test_mazes_have_their_distance_loops_and_dead_ends():
         assert maze.step_limit == limit
         assert reachable(maze) == set(range(maze.states))
         degree = [
-            len({grid.beside(cell, action) for action in range(4)} - {cell}) for cell in grid.cells
+            len({grid.neighbour(cell, action) for action in range(4)} - {cell})
+            for cell in grid.cells
         ]
         assert degree.count(1) >= 3
         loops = sum(degree) // 2 - len(grid.cells) + 1
@@ -143,7 +144,7 @@ def way_between(grid, source, target, avoid):
     came, frontier = {source: ""}, [source]
     for cell in frontier:
         for action, name in enumerate("udlr"):
-            there = grid.beside(cell, action)
+            there = grid.neighbour(cell, action)
             if there not in came and there not in avoid:
                 came[there] = came[cell] + name
                 frontier.append(there)

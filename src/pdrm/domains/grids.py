@@ -61,7 +61,7 @@ class GridMap:
     >>> grid = parse_map("@.t\n##.", places="t")
     >>> grid.cells
     ((0, 0), (0, 1), (0, 2), (1, 2))
-    >>> grid.beside((0, 2), 1), grid.beside((0, 0), 1), grid.places("t")
+    >>> grid.neighbour((0, 2), 1), grid.neighbour((0, 0), 1), grid.places("t")
     ((1, 2), (0, 0), ((0, 2),))
     """
 
@@ -75,7 +75,7 @@ class GridMap:
         inside = 0 <= row < len(self.rows) and 0 <= column < len(self.rows[0])
         return self.rows[row][column] if inside else WALL
 
-    def beside(self, cell: Cell, action: int) -> Cell:
+    def neighbour(self, cell: Cell, action: int) -> Cell:
         """The cell that a move leads to: the neighbour, or the same cell when a wall is in the way."""
         there = (cell[0] + STEPS[action][0], cell[1] + STEPS[action][1])
         return cell if self.at(there) == WALL else there
@@ -89,7 +89,7 @@ class GridMap:
         steps, frontier = {origin: 0}, [origin]
         for cell in frontier:  # grows while it is read: breadth first
             for action in range(len(STEPS)):
-                there = self.beside(cell, action)
+                there = self.neighbour(cell, action)
                 if there not in steps:
                     steps[there] = steps[cell] + 1
                     frontier.append(there)
@@ -231,7 +231,7 @@ def grid_domain(
     bumped = None if bump is None else frozenset(bump)
 
     def move(cell: Cell, way: int, chance: float) -> Outcome:
-        there = grid.beside(cell, way)
+        there = grid.neighbour(cell, way)
         events = {DIRECTIONS[way]} if directions else set[str]()
         if (standing or there != cell) and grid.at(there) in places:
             events.add(places[grid.at(there)])

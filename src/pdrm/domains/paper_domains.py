@@ -64,7 +64,7 @@ def letter(
 
     def outcomes(place: Place, action: int) -> list[Outcome]:
         cell, turned = place
-        there = grid.beside(cell, action)
+        there = grid.neighbour(cell, action)
         if there == shows_a and there != cell and not turned:
             seen, then = frozenset("A"), frozenset("B" if turned_first else "A")
             return [Outcome((there, False), 1 - turns, seen), Outcome((there, True), turns, then)]
@@ -179,7 +179,7 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
 
     def outcomes(place: tuple[Treasures, Cell], action: int) -> list[Outcome]:
         progress, cell = place
-        there = grid.beside(cell, action)
+        there = grid.neighbour(cell, action)
         progress, events = (
             enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
         )
