@@ -384,7 +384,7 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     if all(line.scaled for line in lines):
         scale = ", normalised to [−1, 1]"
         axes.set_ylim(-1.08, 1.08)
-    quantity = f"{first.quantity} in evaluation{scale}"
+    quantity = f"{first.quantity}{scale}"
     axes.set(xlabel=f"training {first.unit}", ylabel=quantity, xlim=(0, longest))
     axes.grid()
     columns = 2 if len(axes.get_legend_handles_labels()[0]) > 4 else 1

@@ -63,9 +63,9 @@ h1 { font-size: 2rem; line-height: 1.15; margin: .4rem 0; } h2 { font-size: 1.45
 h3 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; }
 a { color: var(--link); } p { max-width: 46rem; }
 .lead { font-size: 1.1rem; } .soft { color: var(--soft); font-size: .92rem; }
-nav { position: sticky; top: 0; background: var(--paper); border-bottom: 1px solid var(--line); padding: .5rem 0; z-index: 1;
-  display: flex; flex-wrap: wrap; gap: .1rem 1rem; } nav a { text-decoration: none; }
-section { border-top: 1px solid var(--line); padding: 1.4rem 0; scroll-margin-top: 5rem; }
+nav { border-bottom: 1px solid var(--line); padding: .5rem 0; display: flex; flex-wrap: wrap; gap: .1rem 1rem; }
+nav a { text-decoration: none; }
+section { border-top: 1px solid var(--line); padding: 1.4rem 0; }
 section:first-of-type { border-top: 0; }
 figure { margin: .8rem 0; } figure img, figure svg { max-width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .9rem; max-width: 46rem; }
@@ -84,7 +84,6 @@ details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
 .none { background: #ecebe6; color: #55585f; }
 .count { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1rem 0; } .count div { background: var(--wash); border-radius: .6rem;
   padding: .6rem 1rem; } .count b { display: block; font-size: 1.5rem; }
-@media (max-width: 40rem) { nav { position: static; } }
 @media print { nav { display: none; } section { break-inside: auto; } figure, tr { break-inside: avoid; } body { font-size: 11pt; } }
 """
 
