@@ -63,10 +63,12 @@ def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
         for k, met in count_met(found, domain, machine).items():
             assert met <= views[k] <= most_rows * theorem_2(growth, k), (n, k, said)
         cases += 3 + len(KS)
-    # what k-policies see is met in the end, all of it
-    assert views in (
-        count_met(found, domain, machine) for found in plain_walk(domain, machine, DEEP)
-    ), said
+    # what k-policies see is met in the end, all of it, unless the walk grows too large before
+    for found in plain_walk(domain, machine, DEEP):
+        if count_met(found, domain, machine) == views:
+            break
+    else:
+        assert len(found) > MOST, said
     return cases
 
 

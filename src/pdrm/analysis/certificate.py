@@ -10,6 +10,8 @@ This file knows nothing of the solver: `certify` makes certificates, `checker` c
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -37,6 +39,15 @@ def demand(holds: bool, what: str) -> None:
     """Raise a fault of the certificate unless this holds."""
     if not holds:
         raise BadCertificate(what, fix=AGAIN)
+
+
+@contextmanager
+def refuse_endless() -> Iterator[None]:
+    """Refuse entries that refer to each other without end."""
+    try:
+        yield
+    except RecursionError as error:
+        raise BadCertificate("its entries refer to each other without end", fix=AGAIN) from error
 
 
 def need(value: T | None, what: str) -> T:

@@ -9,7 +9,7 @@ from math import inf, nextafter
 import numpy as np
 
 from pdrm.analysis.best_policy import Loss, bound_policy, name_state
-from pdrm.analysis.certificate import Certificate, Entry, Line
+from pdrm.analysis.certificate import Certificate, Entry, Line, refuse_endless
 from pdrm.analysis.checker import Check, Exit
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.solving import PRECISION
@@ -30,6 +30,7 @@ Heads = dict[tuple[Exit, str | None], tuple[float, tuple[Line, ...]]]
 Ranges = dict[Exit, Interval]
 
 
+@refuse_endless()
 def certify_start(task: Task, values: ValuedProduct, loss: Loss) -> Certificate:
     """Certify what a k-policy loses from the start."""
     maker = _Maker(task, values, Deadline())
@@ -51,6 +52,7 @@ def certify_start(task: Task, values: ValuedProduct, loss: Loss) -> Certificate:
     return maker.claim(listed)
 
 
+@refuse_endless()
 def certify_everywhere(
     task: Task,
     values: ValuedProduct,

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from pdrm.analysis.certificate import Certificate, demand, load_certificate, need
+from pdrm.analysis.certificate import Certificate, demand, load_certificate, need, refuse_endless
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import UnknownDomain, UnknownMachine
 from pdrm.machines.guards import Label
@@ -132,6 +132,7 @@ class Check:
         known = set(self.policy.values()) <= set(self.domain.actions)
         demand(known, "its policy has an unknown action")
 
+    @refuse_endless()
     def bound(self) -> Fraction:
         """An upper bound on the policy's loss."""
         for s, u, low, high in self.proof.ranges:
