@@ -97,6 +97,8 @@ class _Search:
             self._explore_further(deadline.within(seconds))
             if report.height is None and not values.closed and not self.start_only:
                 self._try_every_stack(deadline.share(0.25))
+            if self._is_finished():
+                break
         report.ended = "states" if full and not deadline.over else "time"
         if self._is_judged():
             report.ended = "decided"
