@@ -87,8 +87,8 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
         """The observation of the state."""
 
     def draw(self) -> Any:
-        """The state as a text or an image."""
-        raise NotImplementedError
+        """The state as a text or an image (default: None, for an environment without render modes)."""
+        return None
 
 
 class FiniteEnv(DomainEnv):
