@@ -60,25 +60,24 @@ def written(folder, text):
 
 
 def test_a_panel_is_called_as_its_map_calls_itself(folder):
-    """Not as the file; unless it has a name, or two maps have the same."""
-    panel = '[[panels]]\ndomain = "{}.txt"\nmachine = "task.pdrm"\nagents = [{{ agent = "q" }}]\n{}'
-    for file in ("map", "other"):
-        (folder / f"{file}.txt").write_text("name garden\nplace k key\n#####\n#@.k#\n#####\n")
+    """Not as the file, unless it has a name; with the machine if two maps have the same."""
+    panel = '[[panels]]\ndomain = "{}.txt"\nmachine = "{}.pdrm"\nagents = [{{ agent = "q" }}]\n{}'
+    (folder / "map.txt").write_text("name garden\nplace k key\n#####\n#@.k#\n#####\n")
+    (folder / "other.pdrm").write_text(TASK.replace("name task", "name other"))
     for panels, names in (
-        ([("map", "")], [("garden", "garden")]),
-        ([("map", 'title = "A garden"\n')], [("garden", "A garden")]),
-        ([("map", 'name = "mine"\n')], [("mine", "mine")]),
-        ([("map", ""), ("other", "")], [("map", "map.txt"), ("other", "other.txt")]),
+        ([("task", "")], ["garden"]),
+        ([("task", 'name = "mine"\n')], ["mine"]),
+        ([("task", ""), ("other", "")], ["task, garden", "other, garden"]),
     ):
-        text = 'name = "s"\n' + "".join(panel.format(*one) for one in panels)
-        assert [(one.name, one.title) for one in load_study(written(folder, text)).panels] == names
+        text = 'name = "s"\n' + "".join(panel.format("map", *one) for one in panels)
+        assert [one.name for one in load_study(written(folder, text)).panels] == names
 
 
 def test_a_study_says_what_the_file_says(folder):
     study = load_study(written(folder, GOOD.replace("rooms.txt", "rooms.npz")))
     assert (study.name, study.title, study.seeds) == ("mine", "A study", (3, 5))
     letter, own = study.panels
-    assert (letter.name, letter.success) == ("letter", ("u2",))
+    assert (letter.name, letter.task.success) == ("letter", ("u2",))
     assert [(line.name, line.agent, line.k) for line in letter.lines] == [
         ("1-pdRM", "q", 1),
         ("cra-q full", "cra-q", "full"),

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -243,6 +244,11 @@ def gather(panel: Panel, line: AgentLine, runs: Sequence[Run]) -> Curves | None:
         across=np.array(across, np.float64),
         runs=done,
     )
+
+
+def by_panel(curves: Iterable[Curves]) -> list[list[Curves]]:
+    """The lines of each panel."""
+    return [list(lines) for _, lines in groupby(curves, key=lambda one: id(one.panel))]
 
 
 def return_range(task: Task) -> tuple[float, float]:

@@ -67,14 +67,14 @@ def name_agents(agents: Sequence[AgentLike]) -> list[str]:
         for given, one in zip(agents, made, strict=True)
     ]
     found = []
-    for given, name, fields in zip(agents, names, own, strict=True):
+    for name, fields in zip(names, own, strict=True):
         alike = [other for other, called in zip(own, names, strict=True) if called == name]
         differs = [
             f", {setting}={value}"
             for setting, value in fields.items()
             if any(other.get(setting) != value for other in alike)
         ]
-        found.append(name if isinstance(given, str) else name + "".join(differs))
+        found.append(name + "".join(differs))
     return found
 
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from pdrm.experiments.curves import (
     Curves,
     ResultRow,
     Store,
+    by_panel,
     curve_rows,
     curves_of,
     gather,
@@ -53,7 +53,7 @@ from pdrm.files import (
     write_atomically,
 )
 from pdrm.learning.execution import Failure, Planned, Workers, train_all
-from pdrm.learning.protocol import AgentLike, AnyAgent
+from pdrm.learning.protocol import AgentLike
 from pdrm.learning.run import Run, advise, count_last_tests
 from pdrm.learning.run_folder import RunSpec, list_runs, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
@@ -131,11 +131,9 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        parts = {"panel": self.panels, "line": list(self.lines()), "seed": self.seed_numbers}
-        said = ", ".join(
-            f"{len(each)} {one}" + "s" * (len(each) != 1) for one, each in parts.items()
-        )
-        return f"<Study {self.name!r}: {said}>"
+        lines, seeds = list(self.lines()), self.seed_numbers
+        counts = f"panels {len(self.panels)}, lines {len(lines)}, seeds {len(seeds)}"
+        return f"<Study {self.name!r}: {counts}>"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, table
@@ -146,8 +144,7 @@ class Study:
             length = f"{agent.total:,} {agent.unit}"
             rows.append([panel.heading, line.name, agent.name, str(agent.k), length])
         heads = ["panel", "line", "agent", "k", "training"]
-        seeds = f"{self.title or self.name}; seeds {', '.join(map(str, self.seed_numbers))}"
-        return html("p", seeds) + table(heads, rows)
+        return html("p", repr(self).strip("<>")) + table(heads, rows)
 
     @property
     def seed_numbers(self) -> tuple[int, ...]:
@@ -216,10 +213,6 @@ class Study:
         """Write the page about it, `index.html`, into the folder of `run`; returns its path."""
         return self.results(folder).report()
 
-    def table(self, folder: FilePath | None = None) -> Rows[ResultRow]:
-        """A row for each line: the results of its final evaluations."""
-        return self.results(folder).table()
-
     def plot(self, folder: FilePath | None = None) -> Plot:
         """Draw the recorded curves as a figure of matplotlib, which shows itself in a notebook."""
         return self.results(folder).plot()
@@ -271,11 +264,9 @@ class Results:
         return found[0]
 
     def __repr__(self) -> str:
-        lines, runs = len(self.lines), sum(len(curves.seeds) for _, curves in self.lines)
-        said = f"{lines} line{'s' * (lines != 1)}, {runs} run{'s' * (runs != 1)}"
-        failed = f", {len(self.failures)} failed" if self.failures else ""
-        unlearnt = f", {len(self.notes)} never solved" if self.notes else ""
-        return f"<Results in {self.folder}: {said}{failed}{unlearnt}>"
+        runs = sum(len(curves.seeds) for curves in self)
+        counts = f"lines {len(self.lines)}, runs {runs}, failed {len(self.failures)}"
+        return f"<Results in {self.folder}: {counts}>"
 
     def table(self) -> Rows[ResultRow]:
         """A row for each line: the results of its final evaluations."""
@@ -324,8 +315,7 @@ class Results:
         """
         from pdrm.drawing.plots import study_plot
 
-        panels = groupby(self.lines, key=lambda line: (line[0].name, line[1].panel.name))
-        drawn = [[curves.to_plot(x, y) for _, curves in lines] for _, lines in panels]
+        drawn = [[curves.to_plot(x, y) for curves in lines] for lines in by_panel(self)]
         return study_plot(drawn).saved(path)
 
     def report(self) -> Path:
@@ -426,17 +416,17 @@ def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves
 
 def compare_runs(folders: Iterable[Path]) -> list[tuple[Study, Curves]]:
     """The lines of the runs in some folders, as of a study: a panel for each task, a line for each agent."""
-    found = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
-    tasks: dict[Task, dict[AnyAgent, dict[int, Run]]] = {}
-    for run in sorted(found, key=lambda run: run.spec.seed):
-        agents = tasks.setdefault(run.spec.task, {})
-        agents.setdefault(run.spec.agent, {})[run.spec.seed] = run
+    every = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
+    found = {run.spec.id: run for run in sorted(every, key=lambda run: run.spec.seed)}
+    tasks = list(dict.fromkeys(run.spec.task for run in found.values()))
     lines = []
-    for name, (task, agents) in zip(name_tasks(list(tasks)), tasks.items(), strict=True):
-        study = Study({name: task}, list(agents), name="runs")
+    for name, task in zip(name_tasks(tasks), tasks, strict=True):
+        mine = [run for run in found.values() if run.spec.task == task]
+        agents = list(dict.fromkeys(run.spec.agent for run in mine))
+        study = Study({name: task}, agents, name="runs")
         (panel,) = study.panels
-        for line, runs in zip(panel.lines, agents.values(), strict=True):
-            curves = gather(panel, line, list(runs.values()))
+        for line, agent in zip(panel.lines, agents, strict=True):
+            curves = gather(panel, line, [run for run in mine if run.spec.agent == agent])
             lines += [] if curves is None else [(study, curves)]
     return lines
 

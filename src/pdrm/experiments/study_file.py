@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import runpy
 import tomllib
-import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
-from pdrm.experiments.panel import AgentLine, Panel
+from pdrm.experiments.panel import AgentLine, Panel, name_tasks
 from pdrm.experiments.study import TEN_SEEDS, Study
 from pdrm.files import LARGEST_STUDY, FilePath, means_name, read_bytes
 from pdrm.language.source import decode
@@ -34,13 +33,7 @@ PANEL: Kinds = dict.fromkeys(("name", "domain", "title", "machine"), str)
 PANEL |= {"success": (str, list), "settings": dict, "agents": list}
 AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
 AGENT |= {"k": (int, str), "settings": dict}
-KINDS = {str: "text", int: "an integer", list: "a list", dict: "a table"}
 SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
-
-
-PAIR = re.compile(r"""([\w-]+)\s*(?:=\s*["']?([^"',{}\[\]=]*)|\]+\s*$)""")
-"""A key and its value, or the last word of a header."""
-KEY, VALUE = 0, 1
 
 
 def read_toml_study(path: Path) -> Study:
@@ -50,9 +43,7 @@ def read_toml_study(path: Path) -> Study:
     table = TomlTable({}, "", str(path), lines, (range(len(lines)),))
     try:
         record = tomllib.loads(text)
-    except RecursionError as error:
-        raise BadStudy("this is nested too deeply", where=table.line(0), fix=SHAPE) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", str(error), re.DOTALL)
         why, line, column = found.groups() if found else (str(error), len(lines), 1)
         where = table.line(min(int(line), len(lines)) - 1, int(column))
@@ -88,11 +79,8 @@ class TomlTable:
             place = f"{self.path}.{key}".removeprefix(".")
             if key not in known:
                 raise self.fault(key, f"{place}: no such key", did_you_mean(key, known))
-            kinds = known[key]
-            several = kinds if isinstance(kinds, tuple) else (kinds,)
-            if not isinstance(value, several) or isinstance(value, bool):
-                wanted = " or ".join(KINDS[kind] for kind in several)
-                raise self.fault(key, f"{place} is {value!r}", f"give {wanted}")
+            if not isinstance(value, known[key]) or isinstance(value, bool):
+                raise self.fault(key, f"{place} is {value!r}", SHAPE)
         if required and required not in self.record:
             raise self.fault("", f"{self.path} has no `{required}`", f'add {required} = "…"')
 
@@ -101,26 +89,22 @@ class TomlTable:
         place, within = f"{self.path}.{key}".removeprefix("."), self.scopes[0]
         if not (found := self.record.get(key)):
             raise self.fault("", f"{place} is missing or empty", SHAPE)
-        begins = [
-            at for at in within if self.lines[at].replace(" ", "").startswith(f"[[{header}]]")
-        ]
-        own = list(map(range, begins, [*begins[1:], within.stop]))
-        own += [within] * len(found)
+        heads = [at for at in within if self.lines[at].replace(" ", "").startswith(f"[[{header}]]")]
+        own = [*map(range, heads, [*heads[1:], within.stop]), *[within] * len(found)]
         return [
             replace(self, record=record, path=f"{place}[{number}]", scopes=(lines, *self.scopes))
             for number, (record, lines) in enumerate(zip(found, own, strict=False), 1)
         ]
 
     def find(self, message: str) -> Where:
-        """The line that an error names: by a key in backticks, else by a value, else by a key; the first line of the table if it
-        names none."""
+        """The line that an error names: by a key in backticks, else by a word; the first line of the table if it names none."""
         named = re.findall("`([^`]+)`", message)
-        words = [*named, *re.findall(r"[\w.+-]+", message)]
-        for part, known in ((KEY, named), (VALUE, words), (KEY, words)):
-            for word, scope in product(known, self.scopes):
-                for at in scope:
-                    if any(pair[part].strip() == word for pair in PAIR.findall(self.lines[at])):
-                        return self.line(at)
+        words = [re.escape(word) for word in (*named, *re.findall(r"[\w.+-]+", message))]
+        keys = [rf"\b{word}\s*(=|\]+\s*$)" for word in words[: len(named)]]
+        for pattern in (*keys, *(rf"(?<![\w.+-]){word}(?![\w.+-])" for word in words)):
+            for at in chain(*self.scopes):
+                if re.search(pattern, self.lines[at]):
+                    return self.line(at)
         return self.line(self.scopes[0].start)
 
     def line(self, at: int, column: int = 1) -> Where:
@@ -150,27 +134,31 @@ def _read_study(table: TomlTable, file: Path) -> Study:
         resolve_seeds(seeds)
     tables = table.tables("panels", "panels")
     shared = record.get("settings", {})
-    panels = _call_as_domains(tables, [_read_panel(one, file.parent, shared) for one in tables])
+    panels = [_read_panel(one, file.parent, shared) for one in tables]
+    usual = name_tasks([panel.task for panel in panels])
+    named = tuple(
+        replace(panel, name=panel.name or name) for panel, name in zip(panels, usual, strict=True)
+    )
     name, title = record.get("name", file.stem), record.get("title", "")
     with table.located():
-        return Study(name=name, title=title, panels=panels, seeds=seeds)
+        return Study(name=name, title=title, panels=named, seeds=seeds)
 
 
 def _read_panel(table: TomlTable, folder: Path, shared: dict[str, Any]) -> Panel:
     table.check(PANEL, required="domain")
     record, agents = table.record, table.tables("agents", "panels.agents")
     lines = tuple(_read_line(agent) for agent in agents)
-    domain, machine, success = record["domain"], record.get("machine"), record.get("success", ())
+    domain, machine = record["domain"], record.get("machine")
     # A name of the catalogue, or the path of a file next to the study; a misspelt name stays as it is.
     is_name = domain in names() or (means_name(domain, (), folder) and means_name(domain, ()))
     with table.located():
         panel = Panel(
-            name=record.get("name", Path(domain).stem),
+            name=record.get("name", ""),
             domain=domain if is_name else str(folder / domain),
-            title=record.get("title") or record.get("name") or Path(domain).name,
+            title=record.get("title", ""),
             lines=lines,
             machine=None if machine is None else find_machine(machine, folder),
-            success=(success,) if isinstance(success, str) else tuple(success),
+            success=record.get("success", ()),
             settings={**shared, **record.get("settings", {})},
         )
         panel.task  # refuses what the machine cannot read
@@ -188,18 +176,6 @@ def _read_line(table: TomlTable) -> AgentLine:
         k = record.get("k", agent.k)
         agent_for(agent, {"k": k})
         return AgentLine(**{"name": f"{record['agent']} {k}", **record, "k": k})
-
-
-def _call_as_domains(tables: Sequence[TomlTable], panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """The panels; those without a name have their domain's own name, not the file's, if that tells them apart."""
-    pairs = list(zip((table.record for table in tables), panels, strict=True))
-    names = [panel.name if "name" in record else panel.task.name for record, panel in pairs]
-    return tuple(
-        panel
-        if "name" in record or names.count(panel.task.name) > 1
-        else replace(panel, name=panel.task.name, title=record.get("title") or panel.task.name)
-        for record, panel in pairs
-    )
 
 
 # --- A file of either kind.
@@ -229,8 +205,7 @@ def load_study(path: FilePath) -> Study:
     except PdrmError:
         raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        fault = f"{file} raised {type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
+        fault = f"{file} raised {type(error).__name__}: {error}"
         raise BadStudy(fault, fix=f"try it by itself: python {file}") from error
     if not isinstance(study, Study):
         raise BadStudy(f"{file} sets no STUDY", fix="STUDY = pdrm.Study(name=…, panels=…)")

@@ -17,19 +17,23 @@ import joblib
 import numpy as np
 
 from pdrm import __version__
-from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.drawing.markup import Markup, html, join, listing, number, picture, table
 from pdrm.drawing.plots import Plot, plot_bytes, study_plot
 from pdrm.drawing.render import draw
 from pdrm.drawing.rows import Cells
 from pdrm.errors import WrongKind
-from pdrm.experiments.curves import Curves, TitledStudy, learnt_at, training_to_learn
+from pdrm.experiments.curves import (
+    Curves,
+    TitledStudy,
+    by_panel,
+    learnt_at,
+    training_to_learn,
+)
 from pdrm.experiments.statistics import (
     interquartile_mean_interval,
     probability_of_improvement_interval,
 )
 from pdrm.files import ensure_folder, write_atomically
-from pdrm.learning.protocol import GuestAgent
 from pdrm.task import Task
 
 # --- The page: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched or run.
@@ -330,38 +334,19 @@ def write_own_report(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> 
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
     sections = [study_section(study, mine, figures, with_tasks=True) for study, mine in studies]
-    sections.append(making_section(lines, _again(lines, folder)))
+    sections.append(making_section(lines))
     title = ", ".join(study.title or study.name for study, _ in studies)
     write_atomically(folder / PAGE, page(title, RULES, sections).encode())
     return folder / PAGE
 
 
-def _again(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> str:
-    """The call that writes the page again: in Python if a file cannot hold an environment or an agent."""
-    for _, one in lines:
-        agent, world = one.panel.agent(one.line), one.panel.task.domain
-        if isinstance(agent, GuestAgent) or isinstance(world, OwnEnvironment | JaxWorld):
-            return f"study.report({str(folder)!r})"
-    runs = [run.folder for _, one in lines for run in one.runs]
-    if runs[0].is_relative_to(folder):
-        return f"pdrm report {folder}"
-    return f"pdrm report {' '.join(map(str, runs))} -o {folder}"
-
-
 def by_study(lines: Sequence[tuple[AnyStudy, Curves]]) -> list[tuple[AnyStudy, list[Curves]]]:
     """Each study once, with all its lines."""
-    found: dict[str, tuple[AnyStudy, list[Curves]]] = {}
-    for study, curves in lines:
-        found.setdefault(study.name, (study, []))[1].append(curves)
-    return list(found.values())
+    groups = [list(group) for _, group in groupby(lines, key=lambda line: line[0].name)]
+    return [(group[0][0], [curves for _, curves in group]) for group in groups]
 
 
-def by_panel(lines: Iterable[Curves]) -> list[list[Curves]]:
-    """The lines of each panel."""
-    return [list(mine) for _, mine in groupby(lines, key=lambda curves: curves.panel.name)]
-
-
-def making_section(lines: Sequence[tuple[AnyStudy, Curves]], again: str) -> Section:
+def making_section(lines: Sequence[tuple[AnyStudy, Curves]]) -> Section:
     """Versions, computer, time, and the files with the numbers."""
     timings = [run.timing for _, curves in lines for run in curves.runs]
     minutes = sum(map(seconds_of, timings)) / 60
@@ -375,6 +360,5 @@ def making_section(lines: Sequence[tuple[AnyStudy, Curves]], again: str) -> Sect
         ["runs", f"{len(timings):,}; {minutes:.1f} minutes, one after the other"],
         ["made", f"{when[0]} to {when[-1]}" if when else "–"],
         ["data", join([*files, html("code", "figures/"), html("code", "runs/")], ", ")],
-        ["again", html("code", again) + ": finished runs are not repeated"],
     ]
     return Section("making", "How it was made", table(["", ""], rows))

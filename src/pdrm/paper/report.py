@@ -13,7 +13,7 @@ from pdrm.drawing.markup import Markup, html, join, picture, table
 from pdrm.drawing.plots import EpisodeStep, episode_plot, overview_plot, panel_plot, plot_bytes
 from pdrm.drawing.render import draw
 from pdrm.errors import NotRecorded
-from pdrm.experiments.curves import Curves
+from pdrm.experiments.curves import Curves, by_panel
 from pdrm.experiments.study import Results, Study, compare_runs, load_studies, recorded
 from pdrm.experiments.study_report import (
     FIGURES,
@@ -22,7 +22,6 @@ from pdrm.experiments.study_report import (
     anchor,
     badge,
     bullets,
-    by_panel,
     by_study,
     details,
     figure_svg,
@@ -72,7 +71,7 @@ def write_report(
         facts = theory_facts(folder)
         sections.append(readings_section(cells(folder, evidence.seeds)))
         sections += [k_section(facts), sizes_section(facts)]
-    sections += [machines_section(), making_section(lines, "make reproduce")]
+    sections += [machines_section(), making_section(lines)]
     introduction = INTRODUCTION + _counts(judged, lines)
     text = page("Pushdown reward machines, reproduced", introduction, sections)
     write_atomically(folder / PAGE, text.encode())
