@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import InitVar, asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ from pdrm.learning.protocol import Test
 from pdrm.learning.tabular.policy import PolicyRow, number_state, refuse_exploring
 from pdrm.product.jax_env.jax_domain import key_of, make_key
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.observation import Seen, TopK, Window, read_seen
+from pdrm.product.observation import TopK, Window, read_seen
 from pdrm.task import Task, pushdown_machine
 
 if TYPE_CHECKING:
@@ -69,19 +69,21 @@ class DeepPolicy:
     algorithm: Algorithm
     network: Any
     about: dict[str, Any]
-    world: InitVar[object] = None
-    """The domain it was learnt in."""
-    domain: FiniteDomain | None = field(init=False)
-    """The same, if it is finite and known: it describes states and actions."""
+    world: object = None
+    """The domain it was learnt in, if it is known."""
 
-    def __post_init__(self, world: object) -> None:
-        self.domain = world if isinstance(world, FiniteDomain) else None
+    def __post_init__(self) -> None:
         self.product, self.settings = self.algorithm.product, self.algorithm.settings
         self.machine = self.product.readable
         """The machine it was learnt with."""
         self._window = Window(self.machine, TopK(self.product.k))
         self._act = jax.jit(partial(self.algorithm.act, self.network))
         self.reset()
+
+    @property
+    def domain(self) -> FiniteDomain | None:
+        """The domain it was learnt in, if it is known and finite: it describes states."""
+        return self.world if isinstance(self.world, FiniteDomain) else None
 
     def __repr__(self) -> str:
         return f"<DeepPolicy of {self.settings.name}, view {self.settings.k}, sees {self.product.observation_size} numbers>"
@@ -123,18 +125,15 @@ class DeepPolicy:
             deterministic: As in Stable-Baselines3; True only, because a policy never explores.
         """
         refuse_exploring(deterministic)
-        product, machine = self.product, self.machine
-        own, size = product.domain.observation_size, product.observation_size
+        own, size = self.product.domain.observation_size, self.product.observation_size
         try:
             vector = self._read(observation, machine_state, memory)
             seen = np.array(vector, np.float32).reshape(size)
         except (TypeError, ValueError, LookupError) as error:
-            given = observation if machine_state is None else (observation, machine_state, memory)
-            fault = f"{str(given)[:80]} is not an observation that this policy can read: {size} numbers, {own} of them the domain's"
-            example = f"policy.act(0, {machine.states[0]!r}, ({machine.stack[0]!r},))"
-            fix = f"give it what task.env(k={product.k}) shows, or {example}"
+            fault = f"{str(observation)[:80]} is not an observation that this policy can read: {size} numbers, {own} of them the domain's"
+            fix = f"give it what task.env(k={self.product.k}) shows, or policy.act(state, machine_state, stack)"
             raise WrongPolicy(fault, fix=fix) from error
-        seen[own:] *= float(product.visible)
+        seen[own:] *= float(self.product.visible)
         self.memory, action = self._act(self.memory, seen[None], np.array([self._start]))
         self._start = False
         found = np.asarray(action[0])
@@ -144,52 +143,46 @@ class DeepPolicy:
         """The vector that is meant; `ValueError` or `LookupError` if there is none."""
         window, own = self._window, self.product.domain.observation_size
         if isinstance(machine_state, str):
-            seen = Seen(observation, machine_state, tuple(memory or ()), whole=True)
+            place, state, stack = observation, machine_state, tuple(memory or ())
         elif isinstance(observation, Mapping):
-            found = read_seen(observation, (*window.state,), (*window.symbol,))
-            if found is None or not (found.whole or len(found.stack) >= window.places):
+            seen = read_seen(observation, (*window.state,), (*window.symbol,))
+            if seen is None or not (seen.whole or len(seen.stack) >= window.places):
                 raise ValueError("it shows less than the policy sees")
-            seen = found
+            place, state, stack, _ = seen
         else:
             return observation
-        place = seen.observation
         if np.shape(place) != (own,):
             number = number_state(place, self.domain)
             place = np.zeros(own)
             place[number] = 1
-        shown = np.array([window.numbers(seen.state, seen.stack)])
-        return np.concatenate([place, window.one_hot(shown)[0]])
+        shown = window.one_hot(np.array([window.numbers(state, stack)]))
+        return np.concatenate([place, shown[0]])
 
-    def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
-        """The action for every environment state, machine state and k symbols on top of the stack, row by row.
-
-        Only for a finite domain and a network without a memory. domain: the one it was learnt in, if the policy does not know it.
-        """
+    def table(self) -> Rows[PolicyRow]:
+        """The action for every environment state, machine state and k symbols on top of the stack, row by row."""
         from pdrm.drawing.rows import Rows
 
-        known = self.domain if domain is None else domain
-        if known is None or isinstance(self.settings, RecurrentPPO):
-            why = "it sees no numbered states" if known is None else "it remembers what it saw"
-            fix = "look at an episode: run.replay(), or run.film()"
-            raise NotHere(f"this network has no table: {why}", fix=fix)
-        states, places = self.machine.states, known.states
-        tops = list(itertools.product(self.machine.stack, repeat=self.product.k))
+        domain, machine = self.domain, self.machine
+        if domain is None or isinstance(self.settings, RecurrentPPO):
+            fault = "this network has no table: it has a memory, or sees no numbered states"
+            raise NotHere(fault, fix="look at an episode: run.replay(), or run.film()")
+        tops = itertools.product(machine.stack, repeat=self.product.k)
+        heads = list(itertools.product(machine.states, tops, range(domain.states)))
 
         def make(number: int) -> PolicyRow:
-            rest, place = divmod(number, places)
-            state, top = divmod(rest, len(tops))
-            action = known.actions[int(self.act(place, states[state], tops[top]))]
-            return PolicyRow(place, known.describe(place), states[state], tops[top], action, {})
+            state, top, place = heads[number]
+            action = domain.actions[int(self.act(place, state, top))]
+            return PolicyRow(place, domain.describe(place), state, top, action, {})
 
-        return Rows(places * len(states) * len(tops), make)
+        return Rows(len(heads), make)
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html
 
-        said = html("p", repr(self).strip("<>"))
+        shown = html("p", repr(self).strip("<>"))
         with suppress(NotHere):
-            said += self.table()._repr_html_()
-        return said
+            shown += self.table()._repr_html_()
+        return shown
 
     def save(self, path: str | Path, *, with_domain: bool = True) -> Fingerprint:
         """Write it to a `.npz` file, with a `.json` next to it, and its domain (`.domain.npz`); `pdrm.learning.load_policy` reads it."""
@@ -214,7 +207,7 @@ def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWo
     with reading_policy(path) as description:
         agent: Any = kind_of(description["agent"])(**description["settings"])
         machine = pushdown_machine(parse(description["machine"], "machine.pdrm"))
-        view, where = TopK(description["k"]), domain_for(domain, agent, {})
+        view, where = TopK(description["k"]), domain_for(domain, agent)
         product = jax_product(where, machine, view, depth=agent.depth)
         product = replace(product, visible=float(description["visible"]))
         algorithm, arrays = make_algorithm(product, agent), read_arrays(path.read_bytes())

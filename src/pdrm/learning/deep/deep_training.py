@@ -74,10 +74,9 @@ PHYSICS = ("side", "radius", "ball_speed", "acceleration", "top_speed")
 """Numbers of WaterWorld that may differ from run to run."""
 SCALES = ("learning_rate", "reward_scale", "clip_range_vf")
 """Settings that may differ from run to run if they are numbers."""
+VARYING = (*PHYSICS, *SCALES)
 LARGEST_REWARD = 1e30
 """The largest reward: sums of an episode are numbers of 32 bits."""
-LARGEST_TARGET = 1e15
-"""The largest reward that networks see: the squares of its sums are, too."""
 
 
 @lru_cache(maxsize=100)
@@ -136,10 +135,10 @@ def settle(task: Task, agent: Deep) -> Deep:
     return replace(agent, counterfactuals=copies)
 
 
-def domain_for(world: Any, agent: Deep, physics: Numbers) -> JaxDomain:
-    """A task's domain, with the kind of action that the agent chooses; physics: numbers of WaterWorld that are others."""
+def domain_for(world: Any, agent: Deep) -> JaxDomain:
+    """A task's domain, with the kind of action that the agent chooses."""
     if isinstance(world, WaterWorld):
-        return water_domain(replace(world, continuous=agent.continuous is True, **physics))
+        return water_domain(replace(world, continuous=agent.continuous is True))
     return own_domain(world) if isinstance(world, JaxWorld) else finite_domain(world)
 
 
@@ -147,7 +146,7 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it, with the potential of its shaping. Without a view, the machine's part is zeros."""
     agent = settle(task, agent)
     world, machine, depth = task.domain, task.pushdown, agent.depth or LEAST
-    domain = domain_for(world, agent, {})
+    domain = domain_for(world, agent)
     product = jax_product(domain, machine, agent.view or TopK(1), depth=depth)
     product = replace(product, visible=float(agent.k != NOTHING))
     shaping = shaping_of(agent)
@@ -165,44 +164,35 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
 
 def own_numbers(task: Task, agent: Deep) -> dict[str, float]:
     """The numbers in which a run may differ from others of its batch (the agent is settled)."""
-    settings = agent.record()
-    own = {"visible": float(agent.k != NOTHING)}
-    for name in SCALES:
-        in_potential = name == "reward_scale" and agent.shaping != NOTHING
-        if settings.get(name) is not None and not in_potential:
-            own[name] = float(settings[name])
+    found = agent.record()
+    if agent.shaping != NOTHING:
+        del found["reward_scale"]  # it is in the potential
     if isinstance(task.domain, WaterWorld):
-        world = asdict(task.domain)
-        own |= {name: float(world[name]) for name in PHYSICS}
-    return own
+        found |= asdict(task.domain)
+    own = {name: float(found[name]) for name in VARYING if found.get(name) is not None}
+    return {**own, "visible": float(agent.k != NOTHING)}
 
 
 def batch_key(task: Task, agent: Deep) -> str:
     """Runs with equal keys can be trained side by side."""
     agent = settle(task, agent)
-    numbers = dict.fromkeys(own_numbers(task, agent), 1.0)
+    numbers: dict[str, Any] = dict.fromkeys(own_numbers(task, agent), 1.0)
     where, settings = task.record(), agent.record() | numbers
     if agent.k == NOTHING:
         settings["k"] = 1
     if isinstance(task.domain, WaterWorld):
-        where.pop("world", None)
-        alike: dict[str, Any] = {name: numbers[name] for name in PHYSICS}
-        where["domain"] = repr(replace(task.domain, **alike))
+        alike = replace(task.domain, **{name: numbers[name] for name in PHYSICS})
+        where = {"machine": where["machine"], "domain": repr(alike)}
     return json.dumps([agent.name, where, settings], sort_keys=True)
 
 
 def check_fits(task: Task, agent: Deep) -> None:
     """Raise unless the agent can learn the task: it can choose the actions, and rewards are not too large for 32 bits."""
-    settled = settle(task, agent)
     largest = largest_reward(task.domain, task.pushdown)
-    seen = largest * float(settled.reward_scale)
-    if settled.reward_clip is not None:
-        seen = min(seen, float(settled.reward_clip))
-    if largest > LARGEST_REWARD or seen > LARGEST_TARGET:
+    if largest > LARGEST_REWARD:
         fault = f"a reward of ±{largest:g} is too large for a network, whose numbers have 32 bits"
-        scaled = f"rewards of up to {LARGEST_REWARD:g}, with reward_scale={1 / largest:.0e}"
-        raise BadSetting(fault, fix=f"{scaled}; or an agent that learns a table, as cprm")
-    vectors = product_for(task, settled).domain.actions == 0
+        raise BadSetting(fault, fix="smaller rewards, or an agent that learns a table, as cprm")
+    vectors = product_for(task, agent).domain.actions == 0
     if agent.continuous not in (None, vectors):
         own, theirs = ("numbered", "continuous") if vectors else ("continuous", "numbered")
         fix = "use sac or ppo" if vectors else "use ppo, rppo or dqn"
@@ -305,9 +295,9 @@ class DeepTraining:
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:
     """Raise if the parameters of a run diverged (NaN or inf); networks: [runs] each."""
-    leaves = map(np.asarray, jax.tree.leaves(networks))
-    finite = [np.isfinite(leaf).reshape(len(seeds), -1).all(axis=1) for leaf in leaves]
-    broken = np.flatnonzero(~np.all(finite, axis=0)).tolist()
+    leaves = [np.asarray(leaf).reshape(len(seeds), -1) for leaf in jax.tree.leaves(networks)]
+    finite = np.isfinite(np.concatenate(leaves, axis=1)).all(axis=1)
+    broken = np.flatnonzero(~finite).tolist()
     if broken:
         named = ", ".join(str(seeds[run]) for run in broken)
         fault = f"the network of seed {named} has diverged (NaN or inf)"
@@ -331,7 +321,8 @@ def train_together(
         """The algorithm of one run, from the numbers that are its own."""
         physics = {name: own[name] for name in PHYSICS if name in own}
         scales = {name: own[name] for name in SCALES if name in own}
-        domain = domain_for(task.domain, agent, physics)
+        world: Any = task.domain
+        domain = domain_for(replace(world, **physics) if physics else world, agent)
         one = replace(product, domain=domain, visible=own.get("visible", product.visible))
         return make_algorithm(one, replace(agent, **scales))
 
