@@ -285,23 +285,31 @@ def training_to_learn(curves: Curves, threshold: float) -> int | None:
 CURVES, SUMMARY = "curves.csv", "summary.csv"
 
 
-class ResultRow(NamedTuple):
-    """The results of one line: over its seeds, and the episodes of their final evaluations."""
+class LineRow(NamedTuple):
+    """An evaluation of a line, over its seeds."""
 
     study: str
     panel: str
     line: str
+    agent: str
+    k: int | str
+    ours: str
+    """`yes` if it is not in the paper."""
     seeds: int
-    training: int
-    """Before the final evaluation."""
     unit: str
     """Of training: episodes or timesteps."""
+    at: int
+    """Training before it."""
     return_25: float
     return_50: float
     return_75: float
-    """Quartiles over the seeds of the final evaluation's mean return."""
+    """Quartiles over the seeds of the mean return."""
+    normalised_25: float
+    normalised_50: float
+    normalised_75: float
+    normalised_iqm: float
     success: float
-    """The share of these episodes that solved the task."""
+    """The share of its episodes that solved the task."""
 
     def record(self) -> dict[str, Any]:
         """The row by the names of its columns."""
@@ -335,25 +343,6 @@ class CurveRow(NamedTuple):
 
 
 CURVE_COLUMNS = [name.replace("mean_", "") for name in CurveRow._fields]
-SUMMARY_COLUMNS = (
-    *CurveRow._fields[:6],
-    *("seeds", "unit", "at", "return_25", "return_50", "return_75"),
-    *("normalised_25", "normalised_50", "normalised_75", "normalised_iqm", "success"),
-)
-
-
-def result_row(study: TitledStudy, curves: Curves) -> ResultRow:
-    """The results of the final evaluations of a line."""
-    return ResultRow(
-        study.name,
-        curves.panel.name,
-        curves.line.name,
-        len(curves.seeds),
-        int(curves.at[-1]),
-        curves.unit,
-        *curves.final_quartiles,
-        float(curves.final_success.mean()),
-    )
 
 
 def curve_rows(study: TitledStudy, curves: Curves) -> Iterator[CurveRow]:
@@ -368,13 +357,16 @@ def curve_rows(study: TitledStudy, curves: Curves) -> Iterator[CurveRow]:
             yield CurveRow(*about, seed, *training, *(float(value[s, t]) for value in means))
 
 
-def _summary_rows(study: TitledStudy, curves: Curves) -> Iterator[list[Any]]:
+def line_rows(study: TitledStudy, curves: Curves) -> list[LineRow]:
+    """A row for each evaluation of a line."""
     about = _describe_line(study, curves)
     raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
     scores = interquartile_mean(curves.normalised.mean(axis=2).T)
     parts = (*raw, *normalised, scores, curves.success.mean(axis=(0, 2)))
-    for at, *values in zip(curves.at.tolist(), *(part.tolist() for part in parts), strict=True):
-        yield [*about, len(curves.seeds), curves.unit, at, *values]
+    return [
+        LineRow(*about, len(curves.seeds), curves.unit, at, *values)
+        for at, *values in zip(curves.at.tolist(), *(part.tolist() for part in parts), strict=True)
+    ]
 
 
 def _describe_line(study: TitledStudy, curves: Curves) -> tuple[str, str, str, str, int | str, str]:
@@ -387,9 +379,9 @@ def _describe_line(study: TitledStudy, curves: Curves) -> tuple[str, str, str, s
 def write_tables(lines: Sequence[tuple[TitledStudy, Curves]], folder: Path) -> None:
     """Write both tables."""
     tests = [row for study, curves in lines for row in curve_rows(study, curves)]
-    summary = [row for study, curves in lines for row in _summary_rows(study, curves)]
+    summary = [row for study, curves in lines for row in line_rows(study, curves)]
     _write(folder / CURVES, CURVE_COLUMNS, tests)
-    _write(folder / SUMMARY, SUMMARY_COLUMNS, summary)
+    _write(folder / SUMMARY, LineRow._fields, summary)
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:

@@ -28,13 +28,13 @@ from pdrm.experiments.curves import (
     LARGEST_POLICY,
     CurveRow,
     Curves,
-    ResultRow,
+    LineRow,
     Store,
     by_panel,
     curve_rows,
     curves_of,
     gather,
-    result_row,
+    line_rows,
     write_tables,
 )
 from pdrm.experiments.panel import (
@@ -247,20 +247,17 @@ class Results:
     def __iter__(self) -> Iterator[Curves]:
         return (curves for _, curves in self.lines)
 
-    def __getitem__(self, name: str | tuple[str, str]) -> Curves:
-        """The curves of a line by its name or its agent's, or by the names of panel and line."""
-        names = (name,) if isinstance(name, str) else name
+    def __getitem__(self, name: str) -> Curves:
+        """The curves of a line by its name, its agent's, or `"panel, line"`."""
+        by_name = {f"{one.panel.name}, {one.line.name}": one for one in self}
         found = [
             one
-            for _, one in self.lines
-            if {one.line.name, one.line.agent_name, one.panel.name}.issuperset(names)
+            for full_name, one in by_name.items()
+            if name in (full_name, one.line.name, one.line.agent_name)
         ]
         if len(found) != 1:
-            near = found or [one for _, one in self.lines]
-            known = [f"{one.panel.name}, {one.line.name}" for one in near]
             count = "several lines" if found else "no line"
-            fix = did_you_mean(", ".join(names), known)
-            raise NotHere(f"there is {count} `{', '.join(names)}`", fix=fix)
+            raise NotHere(f"there is {count} `{name}`", fix=did_you_mean(name, by_name))
         return found[0]
 
     def __repr__(self) -> str:
@@ -268,11 +265,11 @@ class Results:
         counts = f"lines {len(self.lines)}, runs {runs}, failed {len(self.failures)}"
         return f"<Results in {self.folder}: {counts}>"
 
-    def table(self) -> Rows[ResultRow]:
+    def table(self) -> Rows[LineRow]:
         """A row for each line: the results of its final evaluations."""
         from pdrm.drawing.rows import Rows
 
-        rows = [result_row(study, curves) for study, curves in self.lines]
+        rows = [line_rows(study, curves)[-1] for study, curves in self.lines]
         return Rows(len(rows), rows.__getitem__, self.notes)
 
     @property
