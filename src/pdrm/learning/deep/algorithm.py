@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
+from pdrm.errors import BadSetting, FinishedAtReset, PdrmError, UndefinedMove
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep.networks import Rng, select, take
 from pdrm.learning.evaluation import SINGLE, round_sums
@@ -174,10 +174,11 @@ def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited
     last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
     place = jnp.where(last[place] == numbers, place, ROOM)
 
-    def keep(old: jax.Array, new: jax.Array) -> jax.Array:
-        return old.at[place].set(new, mode="drop")
-
-    kept: Visited = jax.tree.map(keep, visited, Visited(met, jnp.ones_like(over)))
+    kept: Visited = jax.tree.map(
+        lambda old, new: old.at[place].set(new, mode="drop"),
+        visited,
+        Visited(met, jnp.ones_like(over)),
+    )
     return kept
 
 
@@ -242,20 +243,34 @@ class Episodes(NamedTuple):
         )
 
 
-def check_followed(product: JaxProduct, fault: jax.Array) -> None:
+FAULTS: dict[int, tuple[type[PdrmError], str, str]] = {
+    UNDEFINED: (
+        UndefinedMove,
+        "the machine met a label for which it has no rule, and says `otherwise error`",
+        "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+    ),
+    OVERFLOW: (
+        BadSetting,
+        "the stack that an episode begins with does not fit the depth",
+        "a larger depth",
+    ),
+    FINISHED: (
+        FinishedAtReset,
+        "the machine is in a final state before the first action",
+        "make the final state reachable only by reading a label",
+    ),
+}
+
+
+def check_followed(fault: jax.Array) -> None:
     """Raise if the machine could not follow: compiled code cannot raise, so it keeps the highest status."""
     worst = int(fault.max())
-    if worst == FINISHED:
-        said = "the machine is in a final state before the first action"
-        raise FinishedAtReset(said, fix="make the final state reachable only by reading a label")
-    if worst == OVERFLOW:
-        depth = product.machine.depth
-        said = f"the stack that an episode begins with does not fit a depth of {depth}"
-        raise BadSetting(said, fix="a larger depth")
-    if worst == UNDEFINED:
-        said = "the machine met a label for which it has no rule, and says `otherwise error`"
-        fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine"
-        raise UndefinedMove(said, fix=fix)
+    if worst != OK:
+        kind, said, fix = FAULTS[worst]
+        raise kind(said, fix=fix)
+
+
+Playing = tuple[ProductState, Carry, Episodes]
 
 
 def play(algorithm: Algorithm, network: Any, key: Key, episodes: int) -> Episodes:
@@ -266,9 +281,7 @@ def play(algorithm: Algorithm, network: Any, key: Key, episodes: int) -> Episode
     first = Episodes(paid, paid, state.clock, state.configuration.state, none, none, status, none)
     fall = jnp.log1p(jnp.asarray(algorithm.settings.discount - 1.0, jnp.float32))
 
-    def step(
-        playing: tuple[ProductState, Carry, Episodes],
-    ) -> tuple[ProductState, Carry, Episodes]:
+    def step(playing: Playing) -> Playing:
         state, memory, before = playing
         clock = state.clock
         memory, action = algorithm.act(

@@ -105,7 +105,7 @@ class DeepPolicy:
         key = key_of(make_key(seed), TESTS)
         run = jax.jit(lambda network: play(algorithm, network, key, episodes))
         played: Episodes = run(self.network)
-        check_followed(self.product, played.fault)
+        check_followed(played.fault)
         return played.read(self.machine)
 
     def act(

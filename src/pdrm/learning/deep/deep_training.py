@@ -194,9 +194,8 @@ def check_fits(task: Task, agent: Deep) -> None:
         raise BadSetting(fault, fix="smaller rewards, or an agent that learns a table, as cprm")
     vectors = product_for(task, agent).domain.actions == 0
     if agent.continuous not in (None, vectors):
-        own, theirs = ("numbered", "continuous") if vectors else ("continuous", "numbered")
-        fix = "use sac or ppo" if vectors else "use ppo, rppo or dqn"
-        fault = f"`{agent.name}` chooses {own} actions, and those of `{task.name}` are {theirs}"
+        fault = f"`{agent.name}` cannot choose the actions of `{task.name}`"
+        fix = "sac or ppo for continuous actions; ppo, rppo or dqn for numbered ones"
         raise DoesNotApply(fault, fix=fix)
 
 
@@ -225,9 +224,6 @@ class DeepTraining:
         networks = [self.algorithm.new_network(np.random.default_rng(seed)) for seed in seeds]
         keys = jnp.stack([make_key(seed) for seed in seeds])
 
-        def begin(own: Numbers, network: Any, key: jax.Array) -> Any:
-            return algorithm_of(own).begin(network, key)
-
         def advance(iterations: jax.Array, own: Numbers, state: Any) -> Any:
             # Compiled as a function of its own: inlined, XLA rounds some sums differently.
             iterate = jax.jit(algorithm_of(own).iterate)
@@ -236,7 +232,8 @@ class DeepTraining:
         def test(episodes: int, own: Numbers, network: Any, key: jax.Array) -> Episodes:
             return play(algorithm_of(own), network, key, episodes)
 
-        self.state = jax.jit(jax.vmap(begin))(self.numbers, stack_trees(networks), keys)
+        begin = jax.vmap(lambda own, network, key: algorithm_of(own).begin(network, key))
+        self.state = jax.jit(begin)(self.numbers, stack_trees(networks), keys)
         self._advance = jax.jit(jax.vmap(advance, (None, 0, 0)), donate_argnums=2)
         self._test = jax.jit(jax.vmap(test, (None, 0, 0, None)), static_argnums=0)
         self._tested: dict[tuple[int, int, int], Episodes] = {}
@@ -264,7 +261,7 @@ class DeepTraining:
     def iterate(self, iterations: int) -> None:
         """Train for more iterations."""
         self.state = self._advance(iterations, self.numbers, self.state)
-        check_followed(self.algorithm.product, self.state.envs.fault)
+        check_followed(self.state.envs.fault)
         check_numbers(self.state.network, self.seeds)
 
     def test(self, episodes: int, seed: int = 0) -> Episodes:
@@ -273,7 +270,7 @@ class DeepTraining:
         if asked not in self._tested:
             key = key_of(make_key(seed), TESTS)
             played = self._test(episodes, self.numbers, self.state.network, key)
-            check_followed(self.algorithm.product, played.fault)
+            check_followed(played.fault)
             self._tested = {asked: played}
         return self._tested[asked]
 

@@ -36,9 +36,10 @@ def film_run(
         here = env.configuration
         note = [f"step {steps}", here.state]
         if in_water:
-            pictures.append(draw_water(bare.world, bare.state, note, here.stack))
+            picture = draw_water(bare.world, bare.state, note, here.stack)
         else:
-            pictures.append(draw_frame(env.render(), note, here.stack))
+            picture = draw_frame(env.render(), note, here.stack)
+        pictures.append(picture)
 
     (episode,) = play_policy(env, policy, 1, seed, draw)
     return pictures, episode.facts()

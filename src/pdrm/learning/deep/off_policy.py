@@ -166,7 +166,7 @@ class OffPolicyAlgorithm(Algorithm):
         written = state.timesteps // settings.n_envs
         size, copies = settings.batch_size, settings.counterfactuals
         rows = sample_windows(state.replay, written, for_rows, size, settings.n_steps)
-        first: Packed = jax.tree.map(lambda part: part[:, 0], rows.configuration)
+        first = nn.take(rows.configuration, (slice(None), 0))
         real = (rows, first, jnp.zeros(size, jnp.int32))
         if not copies:
             return jax.vmap(self.replay_window)(*real)

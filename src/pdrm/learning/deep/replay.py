@@ -117,13 +117,11 @@ def choose_symbols(
 ) -> tuple[int, int]:
     """The symbols of a stack that are kept for counterfactual windows of several steps, and those of them that one step needs."""
     needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
-    if needed is None or whole is None:
-        fault = "one step of this machine may pop any number of symbols"
-        raise BadSetting(fault, fix="counterfactuals=0")
-    things, kept = 1 + len(machine.stack), min(needed, depth)
-    if things**kept > MOST_TOPS:
-        fault = f"{things}^{kept} tops of stacks are too many to keep"
+    things = 1 + len(machine.stack)
+    if needed is None or whole is None or things ** min(needed, depth) > MOST_TOPS:
+        fault = "the tops of stacks that one step may look at are too many to keep"
         raise BadSetting(fault, fix="a smaller k, or counterfactuals=0")
+    kept = min(needed, depth)
     while kept < min(whole, depth) and things ** (kept + 1) <= MANY_TOPS:
         kept += 1
     return kept, needed

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-5
 """Relative difference of a reward that has been float32 from the one `pdrm.wrap` paid."""
-MOST_KEPT = 2**20
-"""Observed stacks of one view; beyond, every other one is forgotten."""
 INSIDE = "put the wrapper around the bare environment, inside pdrm.wrap"
 
 
@@ -90,18 +88,12 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         seed: int = 0,
     ) -> None:
         if not isinstance(observation_space, ShowsMachine):
-            fault = (
-                f"the observation space, {observation_space}, does not say which machine it shows"
-            )
-            fix = (
-                f"use the environment of pdrm.wrap; for wrappers that change observations, {INSIDE}"
-            )
+            fault = f"{observation_space} does not say which machine it shows"
+            fix = f"use an environment of pdrm.wrap; of wrappers that change observations, {INSIDE}"
             raise BadSetting(fault, fix=fix)
         check_count("counterfactuals", counterfactuals, 0)
         if optimize_memory_usage:
-            fault = (
-                "optimize_memory_usage keeps no next observations, and a part of them is replaced"
-            )
+            fault = "optimize_memory_usage keeps no next observations, which are needed"
             raise BadSetting(fault, fix="leave `optimize_memory_usage` out")
         # A buffer of vectors is stored as SB3's simple one stores it.
         self._by_name = isinstance(observation_space, spaces.Dict)
@@ -131,9 +123,10 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         self._kept = None
         if not isinstance(self.view, FullStack):
             self._kept = symbols_that_matter(self.machine, self.view.k)
-        self._observed: dict[tuple[str | None, Stack], list[Stack]] = {}
-        """Observed stacks by machine state (None for any) and what is seen of them, once for each time."""
-        self._seen: list[Stack] = []
+        self._observed: dict[tuple[str, Stack], list[Stack]] = {}
+        """Observed stacks by machine state and what is seen of them, once for each time."""
+        self._anywhere: dict[Stack, list[Stack]] = {}
+        """The same in any machine state."""
         self.note(*self._machine_rows.begin()[:2])
 
     # --- What happened
@@ -185,25 +178,21 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         """Count an observed configuration."""
         kept = stack[: self._kept]
         seen = self.view.of(kept)
-        if (None, seen) not in self._observed:
-            self._seen.append(seen)
-        for key in ((state, seen), (None, seen)):
-            below = self._observed.setdefault(key, [])
-            below.append(kept)
-            if len(below) > MOST_KEPT:
-                del below[::2]
+        self._observed.setdefault((state, seen), []).append(kept)
+        self._anywhere.setdefault(seen, []).append(kept)
 
     # --- What would have happened
 
     def draw(self, count: int) -> list[tuple[str, Stack]]:
         """Configurations: what is seen uniformly, the rest as often as it was observed with it (if never with that
         state, with any)."""
+        every = list(self._anywhere)
         states = self._rng.integers(len(self.machine.states), size=count)
-        tops = self._rng.integers(len(self._seen), size=count)
+        tops = self._rng.integers(len(every), size=count)
         drawn = []
         for number, top, share in zip(states, tops, self._rng.random(count), strict=True):
-            state, seen = self.machine.states[number], self._seen[top]
-            below = self._observed.get((state, seen)) or self._observed[None, seen]
+            state, seen = self.machine.states[number], every[top]
+            below = self._observed.get((state, seen)) or self._anywhere[seen]
             drawn.append((state, below[int(share * len(below))]))
         return drawn
 

@@ -5,7 +5,6 @@ It trains on `task.env(k)`. Its parameters are kept as arrays; a run that was st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -158,8 +157,6 @@ class SB3Model:
         seen: Any = observation
         if self.is_flat and np.shape(seen) != self.model.observation_space.shape:
             seen = gymnasium.spaces.flatten(self.space, observation)
-        elif not self.is_flat and isinstance(self.space, Mapping) and not isinstance(seen, Mapping):
-            seen = gymnasium.spaces.unflatten(self.space, observation)
         action, self.memory = self.model.predict(
             seen, state=self.memory, episode_start=self.begins, deterministic=True
         )
