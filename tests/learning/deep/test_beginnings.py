@@ -1,6 +1,5 @@
 """What happens before the first action: it is paid for in the return, and where no episode can begin, that is said."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from pdrm.domains import from_arrays
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep, kind_of
-from pdrm.learning.deep.deep_training import DeepTraining, check_fits, check_numbers, make_algorithm
+from pdrm.learning.deep.deep_training import DeepTraining, check_numbers, make_algorithm
 from pdrm.learning.evaluation import Episode
 from pdrm.learning.run import Runs, train
 from pdrm.product.jax_env.jax_domain import finite_domain
@@ -89,19 +88,6 @@ def test_an_episode_that_begins_anew_so_is_one_too():
     assert not np.asarray(runs.state.envs.fault).any()
     with pytest.raises(UndefinedMove):
         runs.iterate(160)
-
-
-def test_rewards_that_networks_cannot_compute_with_are_refused():
-    where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=4)
-    for reward, settings, right in (
-        ("1e16", {}, True),
-        ("1e31", {}, False),
-        ("1e16", {"reward_scale": 1.0, "reward_clip": 10.0}, True),
-        ("1e31", {"reward_scale": 1e-30}, False),
-    ):
-        task = Task(where, parse(HEAD + f"otherwise stay 0\nu -> done : b, z / z, {reward}\n"))
-        with nullcontext() if right else pytest.raises(BadSetting):
-            check_fits(task, kind_of("ppo")(**settings))
 
 
 def test_a_network_that_is_no_longer_made_of_numbers_is_an_error():

@@ -16,12 +16,12 @@ import numpy as np
 
 from pdrm.errors import BadSetting, FinishedAtReset, PdrmError, UndefinedMove
 from pdrm.learning.agents import Deep
-from pdrm.learning.deep.networks import Rng, select, take
+from pdrm.learning.deep.networks import Rng, draw_numbers, select, take
 from pdrm.learning.evaluation import SINGLE, round_sums
 from pdrm.learning.protocol import Test
 from pdrm.learning.settings import Number
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
+from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import (
     FINISHED,
     OK,
@@ -136,7 +136,7 @@ def step_envs(
     visited = envs.visited
     if visited is not None:
         visited = note_visits(visited, last, over)
-        elsewhere = over & visited.known.any() & (_draw_shares(state.key, RESTART) < restarts)
+        elsewhere = over & visited.known.any() & (draw_shares(state.key, RESTART) < restarts)
         state = jax.vmap(select)(elsewhere, draw_visited(visited, state), state)
         begun = jnp.where(elsewhere, OK, begun)
     undefined = jnp.where(outcome.status == UNDEFINED, UNDEFINED, OK)
@@ -185,15 +185,15 @@ def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited
 def draw_visited(visited: Visited, begun: ProductState) -> ProductState:
     """[N]: situations that were met, drawn uniformly with the keys of episodes that have just begun."""
     count = jnp.cumsum(visited.known)
-    drawn = (_draw_shares(begun.key, RESTART + 1) * count[-1]).astype(jnp.int32)
+    drawn = (draw_shares(begun.key, RESTART + 1) * count[-1]).astype(jnp.int32)
     place = jnp.searchsorted(count, jnp.minimum(drawn, count[-1] - 1) + 1)
     there = take(visited.state, place)
     return there._replace(key=begun.key, clock=jnp.zeros_like(there.clock))
 
 
-def _draw_shares(keys: Key, number: int) -> jax.Array:
+def draw_shares(keys: Key, number: int) -> jax.Array:
     """[N]: a number from 0 to below 1 for each key."""
-    return jax.vmap(lambda key: uniforms(key_of(key, number), 1)[0])(keys)
+    return draw_numbers(key_of(keys, number), 1)[:, 0]
 
 
 # --- The rewards that networks learn from.

@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 
     from pdrm.drawing.rows import Rows
 
-DOMAIN = ".domain.npz"
-"""The ending of a file with the domain of the policy, next to it."""
-
 
 @dataclass(eq=False)
 class DeepPolicy:
@@ -197,7 +194,7 @@ class DeepPolicy:
         }
         written = write_policy(path, description, encode_arrays(tree_arrays(self.network)))
         if with_domain and self.domain is not None:
-            write_atomically(Path(path).with_suffix(DOMAIN), domain_bytes(self.domain))
+            write_atomically(Path(path).with_suffix(".domain.npz"), domain_bytes(self.domain))
         return written
 
 

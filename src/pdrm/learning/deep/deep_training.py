@@ -75,8 +75,6 @@ PHYSICS = ("side", "radius", "ball_speed", "acceleration", "top_speed")
 SCALES = ("learning_rate", "reward_scale", "clip_range_vf")
 """Settings that may differ from run to run if they are numbers."""
 VARYING = (*PHYSICS, *SCALES)
-LARGEST_REWARD = 1e30
-"""The largest reward: sums of an episode are numbers of 32 bits."""
 
 
 @lru_cache(maxsize=100)
@@ -187,11 +185,7 @@ def batch_key(task: Task, agent: Deep) -> str:
 
 
 def check_fits(task: Task, agent: Deep) -> None:
-    """Raise unless the agent can learn the task: it can choose the actions, and rewards are not too large for 32 bits."""
-    largest = largest_reward(task.domain, task.pushdown)
-    if largest > LARGEST_REWARD:
-        fault = f"a reward of ±{largest:g} is too large for a network, whose numbers have 32 bits"
-        raise BadSetting(fault, fix="smaller rewards, or an agent that learns a table, as cprm")
+    """Raise unless the agent can choose the task's actions."""
     vectors = product_for(task, agent).domain.actions == 0
     if agent.continuous not in (None, vectors):
         fault = f"`{agent.name}` cannot choose the actions of `{task.name}`"

@@ -190,13 +190,18 @@ def sample_action(judged: Judged, keys: Key) -> jax.Array:
     if not judged.discrete:
         return judged.action + jnp.exp(judged.log_deviation) * draw_normals(keys, size)
     up_to = jnp.cumsum(jax.nn.softmax(judged.action), axis=-1)
-    number = jax.vmap(lambda key: uniforms(key, 1))(keys)
+    number = draw_numbers(keys, 1)
     return jnp.minimum((number >= up_to).sum(axis=-1), size - 1).astype(jnp.int32)
+
+
+def draw_numbers(keys: Key, count: int) -> jax.Array:
+    """[B, count]: numbers in [0, 1)."""
+    return jax.vmap(lambda key: uniforms(key, count))(keys)
 
 
 def draw_normals(keys: Key, count: int) -> jax.Array:
     """[B, count]: standard normal numbers (Box and Muller)."""
-    number = jax.vmap(lambda key: uniforms(key, 2 * count))(keys)
+    number = draw_numbers(keys, 2 * count)
     radius = jnp.sqrt(-2 * jnp.log1p(-number[:, :count]))
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 

@@ -27,7 +27,7 @@ from pdrm.learning.deep.algorithm import (
     step_envs,
 )
 from pdrm.learning.deep.replay import Experience, Row, Tops, Within, choose_symbols, sample_windows
-from pdrm.product.jax_env.jax_domain import Key, key_of, uniforms
+from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import OK, Packed
 
 
@@ -242,7 +242,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         fall = settings.exploration_initial_eps - settings.exploration_final_eps
         share = jnp.clip(state.timesteps / length, 0, 1)
         epsilon = settings.exploration_initial_eps - share * fall
-        number = jax.vmap(lambda key: uniforms(key, 2))(keys)
+        number = nn.draw_numbers(keys, 2)
         anything = (number[:, 1] * self.product.domain.actions).astype(jnp.int32)
         return jnp.where(number[:, 0] < epsilon, anything, self.choose(state.network, seen))
 
@@ -340,7 +340,7 @@ class SACAlgorithm(OffPolicyAlgorithm):
     def explore(self, state: OffPolicyState, seen: jax.Array, keys: Key) -> jax.Array:
         """[N, action size]: sampled actions; uniform ones until learning starts."""
         size = self.product.domain.action_size
-        anything = jax.vmap(lambda key: 2 * uniforms(key ^ 1, size) - 1)(keys)
+        anything = 2 * nn.draw_numbers(keys ^ 1, size) - 1
         early = state.timesteps < self.settings.learning_starts
         return jnp.where(early, anything, sample_action(state.network.actor, seen, keys)[0])
 

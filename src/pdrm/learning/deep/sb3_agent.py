@@ -11,8 +11,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from pdrm.errors import BadSetting, MissingPackage, UnknownAgent, did_you_mean
+from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
 from pdrm.files import MALFORMED, Arrays, describe_fault
+from pdrm.lazy import load_package
 from pdrm.learning.protocol import Until
 from pdrm.learning.tabular.policy import refuse_exploring
 from pdrm.task import Task
@@ -154,11 +155,10 @@ class SB3Model:
     def act(self, observation: Any, _info: Any = None, *, deterministic: bool = True) -> Any:
         """The action."""
         refuse_exploring(deterministic)
-        seen: Any = observation
-        if self.is_flat and np.shape(seen) != self.model.observation_space.shape:
-            seen = gymnasium.spaces.flatten(self.space, observation)
+        if self.is_flat and np.shape(observation) != self.model.observation_space.shape:
+            observation = gymnasium.spaces.flatten(self.space, observation)
         action, self.memory = self.model.predict(
-            seen, state=self.memory, episode_start=self.begins, deterministic=True
+            observation, state=self.memory, episode_start=self.begins, deterministic=True
         )
         self.begins = np.zeros(1, bool)
         return int(action) if np.ndim(action) == 0 else action
@@ -170,10 +170,7 @@ class SB3Model:
 
 
 def _find_algorithm(name: str) -> Any:
-    try:
-        import sb3_contrib
-        import stable_baselines3
-    except ImportError as error:
-        fault = "pdrm.SB3 needs stable_baselines3 and sb3_contrib"
-        raise MissingPackage(fault, fix="pip install 'pdrm[sb3]'") from error
-    return vars(stable_baselines3).get(name) or vars(sb3_contrib)[name]
+    ours, others = (
+        load_package(one, "'pdrm[sb3]'") for one in ("stable_baselines3", "sb3_contrib")
+    )
+    return vars(ours).get(name) or vars(others)[name]
