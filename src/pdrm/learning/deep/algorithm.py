@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from pdrm.errors import BadSetting, FinishedAtReset, PdrmError, UndefinedMove
 from pdrm.learning.agents import Deep
@@ -61,9 +62,7 @@ class Algorithm(ABC):
         """The state after an iteration: collect experience, and learn from it."""
 
     @abstractmethod
-    def act(
-        self, network: Any, memory: Carry, seen: jax.Array, start: jax.Array
-    ) -> tuple[Carry, jax.Array]:
+    def act(self, network: Any, memory: Carry, seen: Array, start: Array) -> tuple[Carry, Array]:
         """The actions without exploration, and the memories after them.
 
         seen: [N, observation size]; start: [N], whether an episode begins.
@@ -84,16 +83,16 @@ class Visited(NamedTuple):
     """Situations met in training, in which episodes can begin."""
 
     state: ProductState  # [ROOM]: the last one met, for each environment state, machine state and height of the stack
-    known: jax.Array  # [ROOM]: whether there is one
+    known: Array  # [ROOM]: whether there is one
 
 
 class Envs(NamedTuple):
     """All environments, [N] each."""
 
     state: ProductState
-    ended: jax.Array  # the number of episodes that ended so far
-    cut_off: jax.Array  # the number of those that a full stack truncated
-    fault: jax.Array  # the highest status so far that stops training: UNDEFINED; OVERFLOW or FINISHED as an episode begins
+    ended: Array  # the number of episodes that ended so far
+    cut_off: Array  # the number of those that a full stack truncated
+    fault: Array  # the highest status so far that stops training: UNDEFINED; OVERFLOW or FINISHED as an episode begins
     visited: Visited | None = None  # where episodes can begin in addition to the start
 
 
@@ -123,12 +122,10 @@ class Stepped(NamedTuple):
     envs: Envs  # after it, ended ones restarted
     last: ProductState  # after it, before ended ones were restarted
     outcome: ProductStep
-    over: jax.Array  # whether the episode ended
+    over: Array  # whether the episode ended
 
 
-def step_envs(
-    product: JaxProduct, envs: Envs, action: jax.Array, restarts: Number = 0.0
-) -> Stepped:
+def step_envs(product: JaxProduct, envs: Envs, action: Array, restarts: Number = 0.0) -> Stepped:
     """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin in situations of earlier ones."""
     last, outcome = jax.vmap(product.step)(envs.state, action)
     over = outcome.terminated | outcome.truncated
@@ -162,10 +159,10 @@ RESTART = 0x4E570000
 """Keeps the keys of restarts apart from those of the episode."""
 
 
-def note_visits(visited: Visited, met: ProductState, over: jax.Array) -> Visited:
+def note_visits(visited: Visited, met: ProductState, over: Array) -> Visited:
     """Keep the situations that were met, [N], unless the episode is over."""
     machine, numbers = met.configuration, jnp.arange(len(over))
-    numbered = isinstance(met.environment, jax.Array) and met.environment.ndim == 1
+    numbered = isinstance(met.environment, Array) and met.environment.ndim == 1
     where = met.environment if numbered else key_of(met.key, met.clock) % SLOTS
     key = key_of(machine.state.astype(jnp.uint32), machine.height)
     place = (key_of(key, where) % ROOM).astype(jnp.int32)
@@ -191,7 +188,7 @@ def draw_visited(visited: Visited, begun: ProductState) -> ProductState:
     return there._replace(key=begun.key, clock=jnp.zeros_like(there.clock))
 
 
-def draw_shares(keys: Key, number: int) -> jax.Array:
+def draw_shares(keys: Key, number: int) -> Array:
     """[N]: a number from 0 to below 1 for each key."""
     return draw_numbers(key_of(keys, number), 1)[:, 0]
 
@@ -199,7 +196,7 @@ def draw_shares(keys: Key, number: int) -> jax.Array:
 # --- The rewards that networks learn from.
 
 
-def scale_reward(settings: Deep, reward: jax.Array) -> jax.Array:
+def scale_reward(settings: Deep, reward: Array) -> Array:
     """Rewards as the networks see them."""
     if settings.reward_scale is not None:
         reward = reward * settings.reward_scale
@@ -217,14 +214,14 @@ TESTS = 0x7E57
 class Episodes(NamedTuple):
     """Results of evaluation episodes, [N] each."""
 
-    returns: jax.Array
-    discounted: jax.Array  # rewards before the first action, and for it, count in full
-    steps: jax.Array
-    ends: jax.Array  # the machine's last state
-    truncated: jax.Array  # whether a limit ended it
-    cut_off: jax.Array  # whether that was a full stack
-    fault: jax.Array  # as in `Envs`
-    over: jax.Array
+    returns: Array
+    discounted: Array  # rewards before the first action, and for it, count in full
+    steps: Array
+    ends: Array  # the machine's last state
+    truncated: Array  # whether a limit ended it
+    cut_off: Array  # whether that was a full stack
+    fault: Array  # as in `Envs`
+    over: Array
 
     def of_run(self, run: int) -> Episodes:
         """Those of one of several runs."""
@@ -262,7 +259,7 @@ FAULTS: dict[int, tuple[type[PdrmError], str, str]] = {
 }
 
 
-def check_followed(fault: jax.Array) -> None:
+def check_followed(fault: Array) -> None:
     """Raise if the machine could not follow: compiled code cannot raise, so it keeps the highest status."""
     worst = int(fault.max())
     if worst != OK:

@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax import Array
 
-from pdrm.files import need
+from pdrm.files import Arrays, need
 from pdrm.learning.agents import Deep
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
@@ -39,13 +40,13 @@ def take(tree: Tree, place: Any) -> Tree:
     return taken
 
 
-def select(condition: jax.Array, new: Tree, old: Tree) -> Tree:
+def select(condition: Array, new: Tree, old: Tree) -> Tree:
     """The new tree where the condition holds, else the old one."""
     selected: Tree = jax.tree.map(lambda one, other: jnp.where(condition, one, other), new, old)
     return selected
 
 
-def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
+def tree_arrays(tree: Any) -> Arrays:
     """The leaves of a tree, named by their place in it."""
     return {
         jax.tree_util.keystr(path): np.asarray(leaf)
@@ -53,10 +54,10 @@ def tree_arrays(tree: Any) -> dict[str, np.ndarray[Any, Any]]:
     }
 
 
-def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
+def load_arrays(arrays: Arrays, like: Tree) -> Tree:
     """The tree with these leaves and the shape of `like`; `KeyError` or `ValueError` if one does not fit."""
 
-    def leaf(place: Any, old: Any) -> jax.Array:
+    def leaf(place: Any, old: Any) -> Array:
         name = jax.tree_util.keystr(place)
         found = arrays[name]
         need((found.shape == old.shape and found.dtype == old.dtype, f"{name} differs"))
@@ -72,8 +73,8 @@ def load_arrays(arrays: dict[str, np.ndarray[Any, Any]], like: Tree) -> Tree:
 class Layer(NamedTuple):
     """x -> x · weight + bias."""
 
-    weight: jax.Array  # [..., inputs, outputs]
-    bias: jax.Array  # [..., outputs]
+    weight: Array  # [..., inputs, outputs]
+    bias: Array  # [..., outputs]
 
 
 Layers = tuple[Layer, ...]
@@ -92,7 +93,7 @@ def orthogonal_layer(rng: Rng, inputs: int, outputs: int, gain: float) -> Layer:
     return Layer(jnp.asarray(gain * weight, jnp.float32), jnp.zeros(outputs))
 
 
-def draw_uniform(rng: Rng, units: int, *shapes: tuple[int, ...]) -> list[jax.Array]:
+def draw_uniform(rng: Rng, units: int, *shapes: tuple[int, ...]) -> list[Array]:
     """Parameters of these shapes, uniform in ±1/√units, as torch draws them."""
     bound = units**-0.5
     return [jnp.asarray(rng.uniform(-bound, bound, shape), jnp.float32) for shape in shapes]
@@ -106,21 +107,19 @@ def uniform_layers(rng: Rng, sizes: Sequence[int]) -> Layers:
     )
 
 
-def apply(layer: Layer, x: jax.Array) -> jax.Array:
+def apply(layer: Layer, x: Array) -> Array:
     """x: [..., B, inputs] -> [..., B, outputs]."""
     return x @ layer.weight + layer.bias[..., None, :]
 
 
-def apply_hidden(
-    layers: Layers, x: jax.Array, activation: Callable[[jax.Array], jax.Array]
-) -> jax.Array:
+def apply_hidden(layers: Layers, x: Array, activation: Callable[[Array], Array]) -> Array:
     """[..., B, inputs] -> [..., B, units]: through all layers, each activated."""
     for layer in layers:
         x = activation(apply(layer, x))
     return x
 
 
-def apply_mlp(layers: Layers, x: jax.Array) -> jax.Array:
+def apply_mlp(layers: Layers, x: Array) -> Array:
     """[..., B, inputs] -> [..., B, outputs]: hidden layers with rectifiers, and a last layer without."""
     return apply(layers[-1], apply_hidden(layers[:-1], x, jax.nn.relu))
 
@@ -140,15 +139,15 @@ class ActorCritic(NamedTuple):
     hidden: Layers  # each [2, inputs, units]: the actor's and the critic's
     action: Layer
     value: Layer
-    log_deviation: jax.Array  # [action size]: of the Gaussian; empty if actions are discrete
+    log_deviation: Array  # [action size]: of the Gaussian; empty if actions are discrete
 
 
 class Judged(NamedTuple):
     """The networks' outputs for observations: distributions over actions, and values."""
 
-    action: jax.Array  # [B, A]: logits; or [B, action size]: means
-    value: jax.Array  # [B]
-    log_deviation: jax.Array  # [action size], as in `ActorCritic`
+    action: Array  # [B, A]: logits; or [B, action size]: means
+    value: Array  # [B]
+    log_deviation: Array  # [action size], as in `ActorCritic`
 
     @property
     def discrete(self) -> bool:
@@ -171,7 +170,7 @@ def new_actor_critic(
     )
 
 
-def judge(network: ActorCritic, observation: jax.Array) -> Judged:
+def judge(network: ActorCritic, observation: Array) -> Judged:
     """observation: [B, inputs], or [2, B, inputs] with one for each network."""
     both = jnp.broadcast_to(observation, (2, *observation.shape[-2:]))
     x = apply_hidden(network.hidden, both, jnp.tanh)
@@ -179,12 +178,12 @@ def judge(network: ActorCritic, observation: jax.Array) -> Judged:
     return Judged(apply(network.action, x[ACTOR]), value, network.log_deviation)
 
 
-def best_action(judged: Judged) -> jax.Array:
+def best_action(judged: Judged) -> Array:
     """[B] or [B, action size]: the likeliest actions."""
     return judged.action.argmax(axis=-1).astype(jnp.int32) if judged.discrete else judged.action
 
 
-def sample_action(judged: Judged, keys: Key) -> jax.Array:
+def sample_action(judged: Judged, keys: Key) -> Array:
     """[B] or [B, action size]: an action for each row, drawn with that row's key."""
     size = judged.action.shape[-1]
     if not judged.discrete:
@@ -194,19 +193,19 @@ def sample_action(judged: Judged, keys: Key) -> jax.Array:
     return jnp.minimum((number >= up_to).sum(axis=-1), size - 1).astype(jnp.int32)
 
 
-def draw_numbers(keys: Key, count: int) -> jax.Array:
+def draw_numbers(keys: Key, count: int) -> Array:
     """[B, count]: numbers in [0, 1)."""
     return jax.vmap(lambda key: uniforms(key, count))(keys)
 
 
-def draw_normals(keys: Key, count: int) -> jax.Array:
+def draw_normals(keys: Key, count: int) -> Array:
     """[B, count]: standard normal numbers (Box and Muller)."""
     number = draw_numbers(keys, 2 * count)
     radius = jnp.sqrt(-2 * jnp.log1p(-number[:, :count]))
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 
 
-def log_probability(judged: Judged, action: jax.Array) -> jax.Array:
+def log_probability(judged: Judged, action: Array) -> Array:
     """[B]: of the actions."""
     if judged.discrete:
         logits = jax.nn.log_softmax(judged.action)
@@ -215,7 +214,7 @@ def log_probability(judged: Judged, action: jax.Array) -> jax.Array:
     return -0.5 * (away * away + LOG_2_PI).sum(axis=-1) - judged.log_deviation.sum()
 
 
-def entropy(judged: Judged) -> jax.Array:
+def entropy(judged: Judged) -> Array:
     """[B]: of the distributions over actions."""
     if judged.discrete:
         logits = jax.nn.log_softmax(judged.action)
@@ -233,16 +232,16 @@ def entropy(judged: Judged) -> jax.Array:
 class Lstm(NamedTuple):
     """The parameters; the gates in, forget, cell and out stand side by side."""
 
-    inputs: jax.Array  # [..., inputs, 4 · units]
-    hidden: jax.Array  # [..., units, 4 · units]
-    bias: jax.Array  # [..., 4 · units]
+    inputs: Array  # [..., inputs, 4 · units]
+    hidden: Array  # [..., units, 4 · units]
+    bias: Array  # [..., 4 · units]
 
 
 class Memory(NamedTuple):
     """The memory of an LSTM."""
 
-    hidden: jax.Array  # [..., units]
-    cell: jax.Array  # [..., units]
+    hidden: Array  # [..., units]
+    cell: Array  # [..., units]
 
 
 def new_lstm(rng: Rng, inputs: int, units: int) -> Lstm:
@@ -251,25 +250,25 @@ def new_lstm(rng: Rng, inputs: int, units: int) -> Lstm:
     return Lstm(*draw_uniform(rng, units, (inputs, gates), (units, gates), (gates,)))
 
 
-def gate_inputs(network: Lstm, x: jax.Array) -> jax.Array:
+def gate_inputs(network: Lstm, x: Array) -> Array:
     """The inputs' share of the gates, [..., B, 4 · units]: for a whole sequence at once."""
     return x @ network.inputs + network.bias[..., None, :]
 
 
-def open_gates(cell: jax.Array, gates: jax.Array) -> Memory:
+def open_gates(cell: Array, gates: Array) -> Memory:
     """The memory after a step, given the cell before it and the gates before their activation, [..., B, 4 · units]."""
     enter, forget, new, out = jnp.split(gates, 4, axis=-1)
     cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
     return Memory(jax.nn.sigmoid(out) * jnp.tanh(cell), cell)
 
 
-def keep(memory: Memory, kept: jax.Array) -> Memory:
+def keep(memory: Memory, kept: Array) -> Memory:
     """The memory, emptied where an episode starts. kept: [B], 0 there and else 1."""
     return Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
 
 
 @jax.custom_vjp
-def unroll(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) -> jax.Array:
+def unroll(weight: Array, first: Memory, share: Array, kept: Array) -> Array:
     """The hidden memories of whole sequences, [T, ..., B, units].
 
     weight: `Lstm.hidden`; first: before the first step; share: [T, ..., B, 4 · units]; kept: [T, B].
@@ -277,10 +276,8 @@ def unroll(weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array) 
     return _forward(weight, first, share, kept)[0]
 
 
-def _forward(
-    weight: jax.Array, first: Memory, share: jax.Array, kept: jax.Array
-) -> tuple[jax.Array, Any]:
-    def step(memory: Memory, now: tuple[jax.Array, jax.Array]) -> tuple[Memory, Any]:
+def _forward(weight: Array, first: Memory, share: Array, kept: Array) -> tuple[Array, Any]:
+    def step(memory: Memory, now: tuple[Array, Array]) -> tuple[Memory, Any]:
         before = keep(memory, now[1])
         after, back = jax.vjp(open_gates, before.cell, now[0] + before.hidden @ weight)
         return after, (after.hidden, before.hidden, back)
@@ -289,12 +286,12 @@ def _forward(
     return hidden, (weight, kept, before, backs)
 
 
-def _backward(saved: Any, slopes: jax.Array) -> tuple[jax.Array, Memory, jax.Array, jax.Array]:
+def _backward(saved: Any, slopes: Array) -> tuple[Array, Memory, Array, Array]:
     """The gradients, given those of the hidden memories; `kept` has none."""
     weight, kept, before, backs = saved
     turned = jnp.swapaxes(weight, -1, -2)
 
-    def step(slope: Memory, now: Any) -> tuple[Memory, jax.Array]:
+    def step(slope: Memory, now: Any) -> tuple[Memory, Array]:
         hidden, kept, back = now
         cell, gates = back(Memory(slope.hidden + hidden, slope.cell))
         return keep(Memory(gates @ turned, cell), kept), gates
@@ -325,12 +322,12 @@ ADAM_SMALL = optax.scale_by_adam(eps=1e-8)
 """With torch's own ε, as its off-policy agents have it."""
 
 
-def weighted_mean(rows: jax.Array, weight: jax.Array) -> jax.Array:
+def weighted_mean(rows: Array, weight: Array) -> Array:
     """The mean of rows [B] with weights 0 and 1 [B]; 0 if no row counts."""
     return (rows * weight).sum() / jnp.maximum(weight.sum(), 1)
 
 
-def learning_rate(settings: Deep, timesteps: jax.Array) -> Number:
+def learning_rate(settings: Deep, timesteps: Array) -> Number:
     """The rate for an update after this many steps."""
     if not settings.linear_decay:
         return settings.learning_rate

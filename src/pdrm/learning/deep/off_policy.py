@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+from jax import Array
 
 from pdrm.learning.agents import DQN, SAC, OffPolicy
 from pdrm.learning.deep import networks as nn
@@ -45,9 +46,9 @@ class OffPolicyState(NamedTuple):
     learnt: Learnt
     envs: Envs
     replay: Row  # [capacity, N, ...]: the buffer
-    tops: jax.Array  # [tops]: which tops of stacks were observed
+    tops: Array  # [tops]: which tops of stacks were observed
     key: Key
-    timesteps: jax.Array
+    timesteps: Array
 
     @property
     def network(self) -> Any:
@@ -66,20 +67,18 @@ class OffPolicyAlgorithm(Algorithm):
         """Before the first update."""
 
     @abstractmethod
-    def explore(self, state: OffPolicyState, seen: jax.Array, keys: Key) -> jax.Array:
+    def explore(self, state: OffPolicyState, seen: Array, keys: Key) -> Array:
         """[N] or [N, action size]: the actions of training; keys: [N]."""
 
     @abstractmethod
-    def update(self, state: OffPolicyState, learnt: Learnt, number: jax.Array) -> Learnt:
+    def update(self, state: OffPolicyState, learnt: Learnt, number: Array) -> Learnt:
         """The result of one of the updates of an iteration."""
 
     @abstractmethod
-    def choose(self, network: Any, seen: jax.Array) -> jax.Array:
+    def choose(self, network: Any, seen: Array) -> Array:
         """[N] or [N, action size]: the actions without exploration."""
 
-    def act(
-        self, network: Any, memory: Carry, seen: jax.Array, _start: jax.Array
-    ) -> tuple[Carry, jax.Array]:
+    def act(self, network: Any, memory: Carry, seen: Array, _start: Array) -> tuple[Carry, Array]:
         """The actions without exploration."""
         return memory, self.choose(network, seen)
 
@@ -112,7 +111,7 @@ class OffPolicyAlgorithm(Algorithm):
         """Collect, then learn, once `learning_starts` steps have been taken."""
         state = self.collect(state)
 
-        def update(learnt: Learnt, number: jax.Array) -> tuple[Learnt, None]:
+        def update(learnt: Learnt, number: Array) -> tuple[Learnt, None]:
             return self.update(state, learnt, number), None
 
         after, _ = jax.lax.scan(update, state.learnt, jnp.arange(self.settings.gradient_steps))
@@ -120,7 +119,7 @@ class OffPolicyAlgorithm(Algorithm):
         learnt = nn.select(learning, after, state.learnt)
         return state._replace(learnt=learnt, key=key_of(state.key, 0))
 
-    def step(self, envs: Envs, action: jax.Array) -> tuple[Envs, Row, Packed]:
+    def step(self, envs: Envs, action: Array) -> tuple[Envs, Row, Packed]:
         """One action for each environment, [N, ...]; the transitions, and the machine's configurations after them."""
         observe = jax.vmap(self.product.domain.observe)
         stepped = step_envs(self.product, envs, action)
@@ -156,7 +155,7 @@ class OffPolicyAlgorithm(Algorithm):
         collected: OffPolicyState = jax.lax.scan(step, state, None, length=length)[0]
         return collected
 
-    def sample(self, state: OffPolicyState, key: jax.Array) -> Experience:
+    def sample(self, state: OffPolicyState, key: Array) -> Experience:
         """Windows as they were, then each several times with a machine state and an observed top drawn at random.
 
         key: of `jax.random`. Returns [batch_size * (1 + counterfactuals)] rows.
@@ -182,9 +181,7 @@ class OffPolicyAlgorithm(Algorithm):
         both = jax.tree.map(lambda *parts: jnp.concatenate(parts), real, other)
         return jax.vmap(self.replay_window)(*both)
 
-    def replay_window(
-        self, rows: Row, configuration: Packed, least: jax.Array | int = 0
-    ) -> Experience:
+    def replay_window(self, rows: Row, configuration: Packed, least: Array | int = 0) -> Experience:
         """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
 
         least: it goes no further with fewer symbols than this on the stack (what is below them is not known).
@@ -231,11 +228,11 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         """Before the first update."""
         return Learnt(network, network, nn.ADAM_SMALL.init(network))
 
-    def choose(self, network: nn.Layers, seen: jax.Array) -> jax.Array:
+    def choose(self, network: nn.Layers, seen: Array) -> Array:
         """[N]: the actions of highest value."""
         return nn.apply_mlp(network, seen).argmax(axis=-1).astype(jnp.int32)
 
-    def explore(self, state: OffPolicyState, seen: jax.Array, keys: Key) -> jax.Array:
+    def explore(self, state: OffPolicyState, seen: Array, keys: Key) -> Array:
         """[N]: any action with probability ε, which falls linearly over the first `exploration_fraction` of training."""
         settings = self.settings
         length = settings.exploration_fraction * settings.total_timesteps
@@ -246,14 +243,14 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         anything = (number[:, 1] * self.product.domain.actions).astype(jnp.int32)
         return jnp.where(number[:, 0] < epsilon, anything, self.choose(state.network, seen))
 
-    def update(self, state: OffPolicyState, learnt: Learnt, number: jax.Array) -> Learnt:
+    def update(self, state: OffPolicyState, learnt: Learnt, number: Array) -> Learnt:
         """One step down the temporal difference error, by Huber's loss."""
         network, target, optimiser = learnt
         key = jax.random.fold_in(jax.random.key(key_of(state.key, 1)), number)
         batch = self.sample(state, key)
         goal = batch.target(nn.apply_mlp(target, batch.following).max(axis=-1))
 
-        def loss(network: nn.Layers) -> jax.Array:
+        def loss(network: nn.Layers) -> Array:
             values = nn.apply_mlp(network, batch.seen)
             value = (values * jax.nn.one_hot(batch.action, values.shape[-1])).sum(axis=-1)
             return nn.weighted_mean(optax.losses.huber_loss(value, goal), batch.weight)
@@ -288,16 +285,16 @@ class Networks(NamedTuple):
 
     actor: nn.Layers  # the last layer: means and logarithms of deviations
     critics: nn.Layers  # each [2, ...]: two critics
-    log_weight: jax.Array  # the logarithm of the weight of entropy
+    log_weight: Array  # the logarithm of the weight of entropy
 
 
-def judge(actor: nn.Layers, seen: jax.Array) -> tuple[jax.Array, jax.Array]:
+def judge(actor: nn.Layers, seen: Array) -> tuple[Array, Array]:
     """[B, action size] each: the means, and the logarithms of the deviations."""
     mean, spread = jnp.split(nn.apply_mlp(actor, seen), 2, axis=-1)
     return mean, jnp.clip(spread, LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION)
 
 
-def sample_action(actor: nn.Layers, seen: jax.Array, keys: Key) -> tuple[jax.Array, jax.Array]:
+def sample_action(actor: nn.Layers, seen: Array, keys: Key) -> tuple[Array, Array]:
     """[B, action size] actions, and [B] the logarithms of their densities."""
     mean, spread = judge(actor, seen)
     noise = nn.draw_normals(keys, mean.shape[-1])
@@ -306,7 +303,7 @@ def sample_action(actor: nn.Layers, seen: jax.Array, keys: Key) -> tuple[jax.Arr
     return action, density.sum(axis=-1)
 
 
-def criticise(critics: nn.Layers, seen: jax.Array, action: jax.Array) -> jax.Array:
+def criticise(critics: nn.Layers, seen: Array, action: Array) -> Array:
     """[2, B]: the values of both critics."""
     x = jnp.concatenate((seen, action), axis=-1)
     return nn.apply_mlp(critics, jnp.broadcast_to(x, (2, *x.shape)))[..., 0]
@@ -333,18 +330,18 @@ class SACAlgorithm(OffPolicyAlgorithm):
         """Before the first update."""
         return Learnt(network, network.critics, Networks(*map(nn.ADAM_SMALL.init, network)))
 
-    def choose(self, network: Networks, seen: jax.Array) -> jax.Array:
+    def choose(self, network: Networks, seen: Array) -> Array:
         """[N, action size]: the means."""
         return jnp.tanh(judge(network.actor, seen)[0])
 
-    def explore(self, state: OffPolicyState, seen: jax.Array, keys: Key) -> jax.Array:
+    def explore(self, state: OffPolicyState, seen: Array, keys: Key) -> Array:
         """[N, action size]: sampled actions; uniform ones until learning starts."""
         size = self.product.domain.action_size
         anything = 2 * nn.draw_numbers(keys ^ 1, size) - 1
         early = state.timesteps < self.settings.learning_starts
         return jnp.where(early, anything, sample_action(state.network.actor, seen, keys)[0])
 
-    def update(self, state: OffPolicyState, learnt: Learnt, number: jax.Array) -> Learnt:
+    def update(self, state: OffPolicyState, learnt: Learnt, number: Array) -> Learnt:
         """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
         network, target, optimiser = learnt
         # Made here, not before the scan: the compiler would join operations in another way, and round others.
@@ -368,14 +365,14 @@ class SACAlgorithm(OffPolicyAlgorithm):
         lower = criticise(target, batch.following, next_action).min(axis=0)
         goal = batch.target(lower - weight * next_density)
 
-        def critics_loss(candidate: nn.Layers) -> jax.Array:
+        def critics_loss(candidate: nn.Layers) -> Array:
             off = criticise(candidate, batch.seen, batch.action) - goal
             return 0.5 * nn.weighted_mean((off * off).sum(axis=0), batch.weight)
 
         gradients = jax.grad(critics_loss)(network.critics)
         critics, critics_optimiser = descend(network.critics, optimiser.critics, gradients)
 
-        def actor_loss(candidate: nn.Layers) -> jax.Array:
+        def actor_loss(candidate: nn.Layers) -> Array:
             action, density = sample_action(candidate, batch.seen, keys[0])
             # Not `.min(axis=0)`: its derivative is 0 / 0 if the compiler computes an operand twice and rounds differently.
             value = jnp.minimum(*criticise(critics, batch.seen, action))

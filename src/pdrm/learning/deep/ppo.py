@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from pdrm.learning.agents import PPO, RecurrentPPO
 from pdrm.learning.deep import networks as nn
@@ -27,19 +28,19 @@ from pdrm.learning.deep.algorithm import (
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import Key, key_of
 
-Pair = tuple[jax.Array, jax.Array]
+Pair = tuple[Array, Array]
 
 # --- Advantages and the loss.
 
 
 def advantages(
-    reward: jax.Array,
-    value: jax.Array,
-    over: jax.Array,
-    last_value: jax.Array,
+    reward: Array,
+    value: Array,
+    over: Array,
+    last_value: Array,
     gamma: Number,
     gae_lambda: Number,
-) -> jax.Array:
+) -> Array:
     """[T, N]: generalised advantage estimation (Schulman et al. 2016), as one associative scan over time.
 
     A_t = δ_t + γ λ A_{t+1} up to the end of the episode, with δ_t = r_t + γ V_{t+1} − V_t. reward: with the value of the last
@@ -57,21 +58,21 @@ def advantages(
         return earlier[0] * later[0], earlier[1] + earlier[0] * later[1]
 
     factors = gamma * gae_lambda * ongoing
-    total: jax.Array = jax.lax.associative_scan(join, (factors, error), reverse=True)[1]
+    total: Array = jax.lax.associative_scan(join, (factors, error), reverse=True)[1]
     return total
 
 
 class Batch(NamedTuple):
     """Rows of experience, [B, ...]."""
 
-    observation: jax.Array
-    action: jax.Array
-    log_probability: jax.Array
-    value: jax.Array
-    advantage: jax.Array
+    observation: Array
+    action: Array
+    log_probability: Array
+    value: Array
+    advantage: Array
 
 
-def ppo_loss(settings: PPO, batch: Batch, judged: nn.Judged, weight: jax.Array) -> Pair:
+def ppo_loss(settings: PPO, batch: Batch, judged: nn.Judged, weight: Array) -> Pair:
     """The loss, and the approximate Kullback-Leibler divergence from the old policy, as SB3 has them.
 
     weight: [B], 0 for rows that only fill up a batch.
@@ -103,8 +104,8 @@ class Between(NamedTuple):
     """Between two steps: the observations, the memories before and after them, and the networks' outputs."""
 
     envs: Envs
-    seen: jax.Array
-    start: jax.Array  # [N]: whether what is seen is the first of an episode
+    seen: Array
+    start: Array  # [N]: whether what is seen is the first of an episode
     before: Carry
     after: Carry
     judged: nn.Judged
@@ -114,7 +115,7 @@ class Sequences(NamedTuple):
     """Experience in sequences, [S, T, ...]."""
 
     rows: Batch
-    start: jax.Array  # where episodes start
+    start: Array  # where episodes start
     memory: Carry  # [S, 2, units]: before each sequence
 
 
@@ -125,9 +126,9 @@ class PPOState(NamedTuple):
     optimiser: Any
     envs: Envs
     memory: Carry  # before seeing what the environments show
-    start: jax.Array  # [N]: whether the next step is the first of an episode
+    start: Array  # [N]: whether the next step is the first of an episode
     key: Key
-    timesteps: jax.Array
+    timesteps: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +155,7 @@ class PPOAlgorithm(Algorithm):
         return nn.new_actor_critic(rng, inputs, self.settings.net_arch, self.product.domain)
 
     def judge(
-        self, network: Any, memory: Carry, seen: jax.Array, _start: jax.Array
+        self, network: Any, memory: Carry, seen: Array, _start: Array
     ) -> tuple[Carry, nn.Judged]:
         """The memories after one step of [N, inputs], and the networks' outputs."""
         return memory, nn.judge(network, seen)
@@ -165,9 +166,7 @@ class PPOAlgorithm(Algorithm):
 
     # What it does not.
 
-    def act(
-        self, network: Any, memory: Carry, seen: jax.Array, start: jax.Array
-    ) -> tuple[Carry, jax.Array]:
+    def act(self, network: Any, memory: Carry, seen: Array, start: Array) -> tuple[Carry, Array]:
         """The likeliest actions."""
         memory, judged = self.judge(network, memory, seen, start)
         return memory, nn.best_action(judged)
@@ -251,12 +250,12 @@ class PPOAlgorithm(Algorithm):
         settings = self.settings
         rate = nn.learning_rate(settings, state.timesteps)
 
-        def loss(network: Any, part: Sequences, weight: jax.Array) -> Pair:
+        def loss(network: Any, part: Sequences, weight: Array) -> Pair:
             judged = self.judge_sequences(network, part)
             rows: Batch = jax.tree.map(_merge, part.rows)
             return ppo_loss(settings, rows, judged, jnp.repeat(weight, self.length))
 
-        def update(carry: tuple[Any, Any, jax.Array], batch: Pair) -> tuple[Any, None]:
+        def update(carry: tuple[Any, Any, Array], batch: Pair) -> tuple[Any, None]:
             network, optimiser, going = carry
             numbers, weight = batch
             part = nn.take(sequences, numbers)
@@ -285,7 +284,7 @@ class PPOAlgorithm(Algorithm):
         return numbers, weight
 
 
-def _merge(part: jax.Array) -> jax.Array:
+def _merge(part: Array) -> Array:
     """[A, B, ...] -> [A * B, ...]."""
     return part.reshape(-1, *part.shape[2:])
 
@@ -320,7 +319,7 @@ class RecurrentAlgorithm(PPOAlgorithm):
         return nn.Memory(zeros, zeros)
 
     def judge(
-        self, network: nn.Recurrent, memory: nn.Memory, seen: jax.Array, start: jax.Array
+        self, network: nn.Recurrent, memory: nn.Memory, seen: Array, start: Array
     ) -> tuple[nn.Memory, nn.Judged]:
         """The memories after one step of [N, inputs], and the networks' outputs."""
         before = nn.keep(memory, jnp.where(start, 0.0, 1.0))

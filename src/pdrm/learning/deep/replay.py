@@ -17,6 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from pdrm.errors import BadSetting
 from pdrm.learning.deep.networks import take
@@ -28,13 +29,13 @@ from pdrm.product.jax_env.jax_product import JaxMachine, Packed
 class Row(NamedTuple):
     """A labelled transition; in the buffer [capacity, N, ...], written round and round, one per step for each environment."""
 
-    before: jax.Array  # the domain's observation, without the machine's
-    action: jax.Array
-    after: jax.Array
-    label: jax.Array
-    reward: jax.Array  # the environment's own
-    terminated: jax.Array  # whether the environment itself ended there (truncation does not count)
-    over: jax.Array  # whether the episode ended there, for whatever reason
+    before: Array  # the domain's observation, without the machine's
+    action: Array
+    after: Array
+    label: Array
+    reward: Array  # the environment's own
+    terminated: Array  # whether the environment itself ended there (truncation does not count)
+    over: Array  # whether the episode ended there, for whatever reason
     configuration: Packed  # the machine's, before
 
 
@@ -44,15 +45,15 @@ class Row(NamedTuple):
 class Experience(NamedTuple):
     """Rows for an agent without knowledge of machines, [B, ...]."""
 
-    seen: jax.Array
-    action: jax.Array
-    reward: jax.Array  # of up to `n_steps` steps, as the networks see it, discounted and summed
-    following: jax.Array  # what is seen after them
-    terminated: jax.Array
-    discount: jax.Array  # γ to the number of these steps
-    weight: jax.Array  # 0 if the machine has no move or its stack is full: nothing is learnt then
+    seen: Array
+    action: Array
+    reward: Array  # of up to `n_steps` steps, as the networks see it, discounted and summed
+    following: Array  # what is seen after them
+    terminated: Array
+    discount: Array  # γ to the number of these steps
+    weight: Array  # 0 if the machine has no move or its stack is full: nothing is learnt then
 
-    def target(self, value: jax.Array) -> jax.Array:
+    def target(self, value: Array) -> Array:
         """[B]: the critic's target, given the values of the next observations."""
         return self.reward + self.discount * jnp.where(self.terminated, 0, value)
 
@@ -61,12 +62,12 @@ class Within(NamedTuple):
     """The state within a window."""
 
     configuration: Packed
-    after: jax.Array
-    reward: jax.Array
-    discount: jax.Array
-    terminated: jax.Array
-    going: jax.Array
-    weight: jax.Array
+    after: Array
+    reward: Array
+    discount: Array
+    terminated: Array
+    going: Array
+    weight: Array
 
 
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
@@ -90,24 +91,24 @@ class Tops:
         """Their number."""
         return int(self.machine.symbols**self.symbols)
 
-    def number(self, configuration: Packed) -> jax.Array:
+    def number(self, configuration: Packed) -> Array:
         """The number of a configuration's stack."""
         digits = self.machine.top(configuration, self.symbols)
         values = jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
         return (digits * values).sum()
 
-    def pack(self, state: jax.Array, number: jax.Array) -> Packed:
+    def pack(self, state: Array, number: Array) -> Packed:
         """The state with the stack of that number (and nothing below)."""
         base = self.machine.symbols
         return self.machine.pack(state, number // base ** np.arange(self.symbols) % base)
 
-    def least(self, configuration: Packed) -> jax.Array:
+    def least(self, configuration: Packed) -> Array:
         """Symbols that a stack made from a number must have for one more step: none if it is the whole stack that was
         observed, not the top of a higher one."""
         whole = (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
         return jnp.where(whole, 0, self.needed)
 
-    def note(self, observed: jax.Array, configurations: Packed) -> jax.Array:
+    def note(self, observed: Array, configurations: Packed) -> Array:
         """The table [tops] of those observed, with the stacks of these configurations [N]."""
         return observed.at[jax.vmap(self.number)(configurations)].set(True)
 
@@ -127,7 +128,7 @@ def choose_symbols(
     return kept, needed
 
 
-def sample_windows(replay: Row, written: jax.Array, key: jax.Array, count: int, length: int) -> Row:
+def sample_windows(replay: Row, written: Array, key: Array, count: int, length: int) -> Row:
     """Windows of consecutive rows [count, length, ...], uniformly, with replacement.
 
     written: how often each environment's rows were; key: of `jax.random`.
