@@ -5,6 +5,7 @@ It trains on `task.env(k)`. Its parameters are kept as arrays; a run that was st
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -157,6 +158,10 @@ class SB3Model:
         refuse_exploring(deterministic)
         if self.is_flat and np.shape(observation) != self.model.observation_space.shape:
             observation = gymnasium.spaces.flatten(self.space, observation)
+        elif isinstance(self.space, Mapping) and not (
+            self.is_flat or isinstance(observation, Mapping)
+        ):
+            observation = gymnasium.spaces.unflatten(self.space, observation)
         action, self.memory = self.model.predict(
             observation, state=self.memory, episode_start=self.begins, deterministic=True
         )
