@@ -163,7 +163,7 @@ class Curves:
         check_axes(x, y)
         values, optimum = self.returns, self.highest
         if y == "success":
-            values, optimum = self.success, 1.0
+            values, optimum = self.success, nan  # not known: a goal may be out of reach
         elif self.scaled:
             values, optimum = self.normalised, 1.0
         return CurveLine(
