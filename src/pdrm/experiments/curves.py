@@ -312,8 +312,9 @@ class LineRow(NamedTuple):
     """The share of its episodes that solved the task."""
 
     def record(self) -> dict[str, Any]:
-        """The row by the names of its columns."""
-        return self._asdict()
+        """The row by the names of its columns, without those that only a file needs."""
+        every = self._asdict().items()
+        return {name: one for name, one in every if not name.startswith(("normalised", "ours"))}
 
 
 class CurveRow(NamedTuple):
