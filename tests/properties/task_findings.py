@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from math import inf
 from random import Random
+from typing import Any
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.findings import BOTTOM, KNOWN, PaidStep, find_paying_cycle
+from pdrm.machines.findings import PaidMove, PayingLoop
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration
 from pdrm.product import task_findings
@@ -39,16 +40,16 @@ def check(seed: int, tasks: int = TASKS) -> Counter[str]:
 def _check_task(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[str]:
     walk, found = Walk(domain, machine), task_findings.inspect_task(Task(domain, machine))
     codes, what = [finding.code for finding in found], described(machine)
-    reached = {state for (_, state), _ in task_findings._survey(domain, machine)}
+    survey = task_findings._survey(domain, machine)
+    reached = {state for (_, state), _ in survey}
     assert walk.ends <= reached, f"{walk.ends - reached} can be reached\n{what}"
     if "W0607" in codes and walk.closed:
         going_on = walk.going_on()
         assert going_on > walk.best_ending, (
             f"ending pays {walk.best_ending}, not {going_on}\n{what}"
         )
-    loop = find_paying_cycle(task_findings._list_steps(domain, machine))
-    if loop:
-        walk.go_round(loop, what)
+    for loop in task_findings._find_loops(survey):
+        walk.go_round(loop, survey, what)
     return codes
 
 
@@ -144,17 +145,23 @@ class Walk:
             total += chance * (paid + (0.0 if over or here is None else value(here, LIMIT)))
         return total
 
-    def go_round(self, loop: list[PaidStep], what: str) -> None:
-        """Go round a loop three times, from wherever a walk meets its first node."""
-        place, view = loop[0].source
+    def go_round(
+        self, loop: PayingLoop, survey: dict[Any, list[list[PaidMove | None]]], what: str
+    ) -> None:
+        """Go round a loop three times, from wherever a walk meets its head. Silent moves are part of the step before them."""
+        actions = []
+        head = loop.head
+        for move in loop.moves:
+            if self.machine.rule(head[0][1], None, head[1]) is None:
+                actions.append(survey[head].index([move]))
+            head = move.target, move.replacement[0] if move.replacement else None
         for here in list(self.known):
-            stack = (*here[1].stack, BOTTOM)
-            if (here[0], here[1].state, stack[:KNOWN]) == (place, view.state, view.known[:KNOWN]):
+            if ((here[0], here[1].state), here[1].top) == loop.head:
                 now, paid = here, []
                 for _ in range(3):
                     paid.append(0.0)
-                    for edge in loop:
-                        ((_, reward, there, ended),) = self.follow(now)[edge.action]
+                    for action in actions:
+                        ((_, reward, there, ended),) = self.follow(now)[action]
                         assert there is not None, f"the loop ends\n{what}"
                         assert not ended, f"the loop ends\n{what}"
                         now, paid[-1] = there, paid[-1] + reward

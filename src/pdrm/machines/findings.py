@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
-from itertools import islice
-from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooLarge, TooManyCases, Where
 from pdrm.machines.guards import Label, events_of, word_text
 from pdrm.machines.heads import (
+    Acting,
     Head,
     PushdownRules,
-    Settled,
     all_heads,
     explore_machine,
     readings_at,
     replace_top,
-    rule_at,
-    settle,
 )
 from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import AnyKind
@@ -224,189 +219,88 @@ def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterato
         yield Finding("W0615", f"{said}: {stays}; {fix}", None if last is None else last.where)
 
 
-# --- Loops that pay: words that lead back to the situation in which they began, with a reward above 0
+# --- Loops that pay
 #
-# A situation holds the topmost symbols of the stack as far as they are known, so every loop that is found is real. On a machine
-# alone only those are reported that stay in one state, such as a push and a pop that are both paid: whether a loop through
-# several states can be repeated (are there more treasures?) depends on the domain, and is found out with it
-# (`product/task_findings`).
+# Two moves that lead back to the state and top in which they began: a push and its pop, or a move that changes nothing, twice.
+# What lies below is not touched, so every such loop can be repeated for ever; longer ones are not looked for. On a machine alone,
+# only loops that stay in one state are reported: whether one through several states can be repeated (are there more treasures?)
+# depends on the domain, with which a task is inspected (`product/task_findings`).
 
-KNOWN = 3
-"""Symbols of the stack that are looked at: as high as a loop may push above its start, and one more."""
-
-MOST_VIEWS = 10_000
-"""Situations of a machine that are looked at."""
-
-MOST_SILENT = 1_000
-"""Silent moves followed after a label."""
-
-LONGEST_LOOP = 200
-"""Steps of a loop that is found."""
-
-BOTTOM = None
-"""Below the lowest symbol, if that is known to be the lowest."""
+LEAST_PAID = 1e-9
+"""A smaller sum of rewards may be a rounding error."""
 
 
-class View(NamedTuple):
-    """A state and the topmost symbols of the stack, as far as they are known."""
+class PaidMove(NamedTuple):
+    """A move at a head."""
 
-    state: str
-    known: TopSymbols
-
-
-def advance(machine: PushdownRules, view: View, label: Label) -> tuple[View, float] | None:
-    """Read a label with only the top of the stack known.
-
-    Returns:
-        What is known then, and what is paid; None if it depends on what is below, or if no move applies.
-
-    Example:
-        >>> from pdrm.language.loading import catalogue
-        >>> advance(catalogue("letter"), View("u0", ("#", BOTTOM)), frozenset("A"))
-        (View(state='u0', known=('A', '#', None)), -0.01)
-    """
-    head = view.state, view.known[0]
-    rule = rule_at(machine, head, label)
-    if rule is None:
-        return None
-    state, symbols = replace_top(head, rule)
-    here = Settled(state, symbols + view.known[1:], 0.0 + rule.reward)
-    after = settle(machine, here, MOST_SILENT)
-    if after.moves == MOST_SILENT or (not after.known and after.state not in machine.final):
-        return None
-    return View(after.state, after.known), after.paid
-
-
-class LabelEffect(NamedTuple):
-    """One outcome of an action in a domain."""
-
-    place: int
-    """The next place."""
+    target: Any
+    """The control state that it leads to."""
+    replacement: TopSymbols
+    """The symbols that replace the head's own."""
+    reward: float
     label: Label | None
     """The label that is read (None: nothing is)."""
-    reward: float = 0.0
-    """What the environment pays."""
-    sure: bool = True
-    """It is the only outcome."""
+    rule: Acting | None
+    """The rule by which the machine moves."""
 
 
-Situation = tuple[int, View]
-"""A place of a domain (0 if there is none), and what is known of the machine there."""
+class PayingLoop(NamedTuple):
+    """Two moves that lead back to the head at which they began, and pay."""
+
+    head: tuple[Any, str | None]
+    moves: tuple[PaidMove, PaidMove]
+    paid: float
+    left: TopSymbols
+    """The symbols in place of the head's own; its own is on top again."""
+
+    @property
+    def word(self) -> str:
+        """The labels that are read."""
+        return word_text(move.label for move in self.moves if move.label is not None)
+
+    @property
+    def where(self) -> Where | None:
+        """The place of the rule that pays more."""
+        rule = max(self.moves, key=lambda move: move.reward).rule
+        return None if rule is None else rule.where
 
 
-class PaidStep(NamedTuple):
-    """A step from one situation to another."""
-
-    source: Situation
-    target: Situation
-    reward: float
-    """What is paid (-inf: the step does not surely lead there)."""
-    label: Label
-    action: int
-
-
-def list_paid_steps(
-    machine: PushdownRules,
-    starts: Iterable[Situation],
-    actions_at: Callable[[Situation], Iterable[Iterable[LabelEffect]]],
-    keep: Callable[[View, View], View | None],
-    most: int,
-) -> list[PaidStep]:
-    """Find the steps between the situations that can be reached.
-
-    Args:
-        machine: The machine.
-        starts: The first situations.
-        actions_at: Lists the effects of each action.
-        keep: What is kept of a view, given the view before it; None to leave the step out.
-        most: The number of situations to look at.
-    """
-    known = dict.fromkeys(islice(starts, most))
-    nodes = list(known)
-    found: list[PaidStep] = []
-    for node in nodes:  # it grows
-        view = node[1]
-        for action, effects in enumerate(actions_at(node)):
-            for place, label, reward, sure in effects:
-                after = (view, 0.0) if label is None else advance(machine, view, label)
-                kept = None if after is None else keep(view, after[0])
-                if after is None or kept is None:
-                    continue
-                target = place, kept
-                if target not in known and len(nodes) < most:
-                    known[target] = None
-                    nodes.append(target)
-                if target in known:
-                    paid = reward + after[1] if sure else -inf
-                    found.append(PaidStep(node, target, paid, label or frozenset(), action))
+def find_paying_loops(
+    moves: Mapping[tuple[Any, str | None], Sequence[PaidMove]],
+) -> list[PayingLoop]:
+    """Find all loops of two of these moves that pay."""
+    found = []
+    for head, leaving in moves.items():
+        for first in leaving:
+            if not first.replacement:
+                continue
+            for second in moves.get((first.target, first.replacement[0]), ()):
+                left = second.replacement + first.replacement[1:]
+                paid = first.reward + second.reward
+                if (second.target, *left[:1]) == head and paid > LEAST_PAID:
+                    found.append(PayingLoop(head, (first, second), paid, left))
     return found
-
-
-def find_paying_cycle(steps: Sequence[PaidStep]) -> list[PaidStep]:
-    """Steps that lead back to their start and pay, if there are any.
-
-    The ways that pay most are made longer step by step; the last steps of these ways lead round such a loop sooner or later
-    (Bellman and Ford).
-    """
-    paid: dict[Situation, float] = defaultdict(float)
-    last: dict[Situation, PaidStep] = {}
-    for _ in range(LONGEST_LOOP):
-        known = dict(paid)
-        for step in steps:
-            longer = paid[step.source] + step.reward
-            if longer > paid[step.target] + 1e-9:
-                paid[step.target] = longer
-                last[step.target] = step
-        try:
-            TopologicalSorter({node: [step.source] for node, step in last.items()}).prepare()
-        except CycleError as error:
-            return [last[node] for node in error.args[1][1:]]
-        if paid == known:
-            break
-    return []
 
 
 def _find_paying_loops(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
     if not machine.final or machine.leaves_stack:
         return
-    tops: dict[str, list[str | None]] = defaultdict(list)
-    labels: dict[str, dict[Label, None]] = defaultdict(dict)
-    for (state, top), applying in readings.items():
-        tops[state].append(top)
-        read = [one.example() for rule, one in applying if one and rule is not machine.otherwise]
-        labels[state] |= dict.fromkeys(read)
+    moves: dict[tuple[Any, str | None], list[PaidMove]] = defaultdict(list)
+    for head, applying in readings.items():
+        for rule, labels in applying:
+            if isinstance(rule, Transition) and rule.target == head.state:
+                label = None if rule.silent else labels.example()
+                effect = replace_top(head, rule)
+                moves[head].append(PaidMove(*effect, rule.reward, label, rule))
     wrong = "repeated, it pays again"
-    if any(state in machine.final for state in tops):
+    if any(head.state in machine.final for head in readings):
         wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
-
-    def stay(before: View, after: View) -> View | None:
-        return after if after.state == before.state and len(after.known) <= KNOWN else None
-
-    def actions_at(situation: Situation) -> list[list[LabelEffect]]:
-        return [[LabelEffect(0, label)] for label in labels[situation[1].state]]
-
-    for state, found in tops.items():
-        starts = [(0, View(state, (top,))) for top in found]
-        loop = find_paying_cycle(list_paid_steps(machine, starts, actions_at, stay, MOST_VIEWS))
-        if loop:
-            first = min(range(len(loop)), key=lambda at: len(loop[at].source[1].known))
-            loop = loop[first:] + loop[:first]
-            known = loop[0].source[1].known[0]
-            top = "the empty stack" if known is BOTTOM else f"top {known}"
-            word = word_text(step.label for step in loop)
-            paid = number_text(sum(step.reward for step in loop))
-            said = (
-                f"in state `{state}` with {top}, the word `{word}` pays {paid} and changes nothing"
-            )
-            place = find_paying_rule(machine, loop)
-            yield Finding("W0606", f"{said}: {wrong}", place)
-
-
-def find_paying_rule(machine: PushdownRules, loop: Iterable[PaidStep]) -> Where | None:
-    """The place of the first rule of a loop that pays."""
-    for (_, view), _, _, label, _ in loop:
-        rule = machine.rule(view.state, label, view.known[0])
-        if rule is not None and rule.reward > 0:
-            return rule.where
-    return None
+    warned = set[str]()
+    for loop in find_paying_loops(moves):
+        state, top = loop.head
+        if loop.left == (top,) and state not in warned:
+            warned.add(state)
+            here = f"in state `{state}` with top {top or '(empty)'}"
+            said = f"the word `{loop.word}` pays {number_text(loop.paid)} and changes nothing"
+            yield Finding("W0606", f"{here}, {said}: {wrong}", loop.where)

@@ -199,27 +199,15 @@ class Settled(NamedTuple):
     state: str
     known: TopSymbols
     """The symbols that are left."""
-    paid: float = 0.0
-    moves: int = 0
     pushes: int = 0
     """The moves that pushed."""
 
 
-def settle(machine: PushdownRules, here: Settled, most: float = inf) -> Settled:
-    """Make up to `most` silent moves, until none applies or all known symbols are popped."""
-    while (
-        here.known
-        and here.moves < most
-        and (rule := machine.rule(here.state, None, here.known[0])) is not None
-    ):
+def settle(machine: PushdownRules, here: Settled) -> Settled:
+    """Make silent moves until none applies or all known symbols are popped."""
+    while here.known and (rule := machine.rule(here.state, None, here.known[0])) is not None:
         state, pushed = replace_top((here.state, here.known[0]), rule)
-        here = Settled(
-            state,
-            pushed + here.known[1:],
-            here.paid + rule.reward,
-            here.moves + 1,
-            here.pushes + (len(pushed) > 1),
-        )
+        here = Settled(state, pushed + here.known[1:], here.pushes + (len(pushed) > 1))
     return here
 
 

@@ -1,31 +1,20 @@
 """Warnings about a task: a machine that pays for the wrong thing in this domain, found before anything is trained.
 
-Final states out of reach are found exactly, by reachability of the domain with the machine. Loops that pay are looked for among
-configurations of which the topmost symbols of the stack are known: every loop found is real, deeper ones are not looked for.
+Final states out of reach are found exactly, by reachability of the domain with the machine. Loops that pay are those of two steps
+without chance (`machines/findings`): every loop found is real, longer ones are not looked for.
 """
 
 from __future__ import annotations
 
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.own_worlds import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
-from pdrm.machines.findings import (
-    BOTTOM,
-    KNOWN,
-    LabelEffect,
-    PaidStep,
-    Situation,
-    View,
-    find_paying_cycle,
-    find_paying_rule,
-    list_paid_steps,
-)
-from pdrm.machines.guards import word_text
+from pdrm.machines.findings import PaidMove, PayingLoop, find_paying_loops
+from pdrm.machines.guards import Label
 from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
@@ -33,9 +22,7 @@ from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward
 
 MOST_NODES = 20_000
-"""Situations of a task that are looked at; in larger tasks nothing is said of what is out of reach."""
-MOST_SHOWN = 12
-"""Labels of a loop that are printed."""
+"""Heads of a task that are looked at; in larger tasks nothing is said of what is out of reach."""
 
 
 def inspect_task(task: Task) -> list[Finding]:
@@ -79,11 +66,12 @@ def inspect_task(task: Task) -> list[Finding]:
         if len(missing) == len(task.success):
             return found
     every = [one for actions in survey.values() for effects in actions for one in effects if one]
-    ending = max((one.reward for one in every if one.state in machine.final), default=-inf)
-    others = {0.0, *(one.reward for one in every if one.state not in machine.final)}
-    loops = _find_loop(task.domain, machine, ending)
+    final = machine.final
+    ending = max((one.reward for one in every if one.target[1] in final), default=-inf)
+    others = {0.0, *(one.reward for one in every if one.target[1] not in final)}
+    loops = _warn_of_loop(task.domain, survey, ending)
     may_continue = all(
-        any(all(one and one.state not in machine.final for one in effects) for effects in actions)
+        any(all(one and one.target[1] not in final for one in effects) for effects in actions)
         for actions in survey.values()
         if actions
     )
@@ -115,65 +103,29 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-def _list_actions(domain: FiniteDomain, place: int) -> list[list[LabelEffect]]:
-    """The outcomes of each action; none if the environment has ended. A start is an action at a place of its own."""
-    arrays = domain.arrays
-    start = place - domain.states
-    if start >= 0:
-        where, number = arrays.start_state[start].item(), arrays.start_label[start].item()
-        return [[LabelEffect(where, None if number == NO_LABEL else domain.labels[number])]]
-    if arrays.terminal[place]:
-        return []
-    columns = (arrays.next, arrays.label, arrays.reward, arrays.probability)
-    rows = zip(*(column[place].tolist() for column in columns), strict=True)
-    return [
-        [
-            LabelEffect(there, domain.labels[number], reward, chance == 1)
-            for there, number, reward, chance in zip(*row, strict=True)
-            if chance > 0
-        ]
-        for row in rows
-    ]
-
-
-def _list_starts(domain: FiniteDomain) -> list[int]:
-    """The places of the starts, numbered after all others."""
-    possible = np.flatnonzero(domain.arrays.start_probability > 0)
-    return (domain.states + possible).tolist()
-
-
-# --- Exactly: the heads that are reached
+# --- The heads that are reached, exactly
 
 _Head = tuple[tuple[int, str], str | None]
 """A place and a machine state; and the top of the stack."""
-
-
-class _MachineEffect(NamedTuple):
-    """One outcome of an action, and the machine's move there."""
-
-    place: int
-    state: str
-    replacement: TopSymbols
-    reward: float
-
-
-_Actions = list[list[_MachineEffect | None]]
+_Actions = list[list[PaidMove | None]]
 """The outcomes of each action; None if the machine has no move there."""
+_Survey = dict[_Head, _Actions]
 
 
-def _survey(domain: FiniteDomain, machine: PushdownRewardMachine) -> dict[_Head, _Actions]:
+def _survey(domain: FiniteDomain, machine: PushdownRewardMachine) -> _Survey:
     """The actions at every head of a task that is reached, up to a number of heads."""
-    found: dict[_Head, _Actions] = {}
+    found: _Survey = {}
 
     def moves(head: _Head) -> list[tuple[tuple[int, str], TopSymbols]]:
         if len(found) == MOST_NODES:
             return []
         found[head] = _act_at(domain, machine, head)
         every = [one for effects in found[head] for one in effects if one]
-        return [((one.place, one.state), one.replacement) for one in every]
+        return [(one.target, one.replacement) for one in every]
 
-    stack = (machine.stack[0], BOTTOM)
-    saturate(moves, [((place, machine.start), stack) for place in _list_starts(domain)])
+    possible = np.flatnonzero(domain.arrays.start_probability > 0)
+    starts = (domain.states + possible).tolist()
+    saturate(moves, [((place, machine.start), (machine.stack[0], None)) for place in starts])
     return found
 
 
@@ -182,61 +134,72 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     if state in machine.final:
         return []
     here = state, top
-    effects = _list_actions(domain, place)
+    effects = _list_effects(domain, place)
     if rule_at(machine, here, None) is not None:
-        effects = [[LabelEffect(place, None)]]  # a silent move
+        effects = [[(place, None, 0.0)]]  # a silent move
 
-    def read(one: LabelEffect) -> _MachineEffect | None:
-        rule = rule_at(machine, here, one.label)
-        if rule is not None:
-            return _MachineEffect(one.place, *replace_top(here, rule), rule.reward + one.reward)
-        return None if one.label is not None else _MachineEffect(one.place, state, (top,), 0.0)
+    def read(there: int, label: Label | None, reward: float) -> PaidMove | None:
+        rule = rule_at(machine, here, label)
+        if rule is None:
+            stays = PaidMove((there, state), (top,), reward, label, None)
+            return stays if label is None else None
+        after, replacement = replace_top(here, rule)
+        return PaidMove((there, after), replacement, reward + rule.reward, label, rule)
 
-    return [[read(one) for one in action] for action in effects]
+    return [[read(*one) for one in action] for action in effects]
 
 
-# --- Loops that pay, among situations of which the topmost symbols are known
+def _list_effects(domain: FiniteDomain, place: int) -> list[list[tuple[int, Label | None, float]]]:
+    """The outcomes of each action: the next place, the label (None: nothing is read), and what the environment pays; no actions
+    if the environment has ended. A start is an action at a place of its own, numbered after all others."""
+    arrays = domain.arrays
+    start = place - domain.states
+    if start >= 0:
+        where, number = arrays.start_state[start].item(), arrays.start_label[start].item()
+        return [[(where, None if number == NO_LABEL else domain.labels[number], 0.0)]]
+    if arrays.terminal[place]:
+        return []
+    columns = (arrays.next, arrays.label, arrays.reward, arrays.probability)
+    rows = zip(*(column[place].tolist() for column in columns), strict=True)
+    return [
+        [
+            (there, domain.labels[number], reward)
+            for there, number, reward, chance in zip(*row, strict=True)
+            if chance > 0
+        ]
+        for row in rows
+    ]
 
 
-def _list_steps(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[PaidStep]:
-    """The steps between the situations of a task: those that are known and do not end it."""
-
-    def keep(_: View, after: View) -> View | None:
-        return None if after.state in machine.final else View(after.state, after.known[:KNOWN])
-
-    def actions_at(node: Situation) -> list[list[LabelEffect]]:
-        return _list_actions(domain, node[0])
-
-    begin = machine.begin().after
-    view = View(begin.state, (*begin.stack, BOTTOM))
-    starts = [(place, view) for place in _list_starts(domain)]
-    return list_paid_steps(machine, starts, actions_at, keep, MOST_NODES)
+# --- Loops that pay
 
 
 def has_paying_loop(task: Task) -> bool:
     """Return True unless no loop pays in this domain; it may pay less than ending, as far as is known."""
     return not isinstance(task.domain, FiniteDomain) or bool(
-        find_paying_cycle(_list_steps(task.domain, task.pushdown))
+        _find_loops(_survey(task.domain, task.pushdown))
     )
 
 
-def _find_loop(
-    domain: FiniteDomain, machine: PushdownRewardMachine, ending: float
-) -> list[Finding]:
-    """A warning if a loop pays as much in an episode as the best of the steps that end the task."""
-    loop = find_paying_cycle(_list_steps(domain, machine))
-    paid, limit = sum(step.reward for step in loop), domain.step_limit
-    in_all = paid * limit / max(1, len(loop))
-    if not loop or in_all < ending:
+def _find_loops(survey: _Survey) -> list[PayingLoop]:
+    """The loops that pay, of actions with one outcome."""
+    moves = {
+        head: [effects[0] for effects in actions if len(effects) == 1 and effects[0]]
+        for head, actions in survey.items()
+    }
+    return find_paying_loops(moves)
+
+
+def _warn_of_loop(domain: FiniteDomain, survey: _Survey, ending: float) -> list[Finding]:
+    """A warning if the best loop pays as much in an episode as the best of the steps that end the task."""
+    loop = max(_find_loops(survey), key=lambda loop: loop.paid, default=None)
+    if loop is None:
         return []
-    more = " …" if len(loop) > MOST_SHOWN else ""
-    word = word_text(step.label for step in loop[:MOST_SHOWN])
-    actions = " ".join(domain.actions[step.action] for step in loop[:MOST_SHOWN])
-    start = domain.describe(loop[0].source[0])
-    said = f"a loop pays more than ending: `{word}{more}` (actions {actions}{more}, from {start})"
-    pays = f"pays {paid:g} each time, {in_all:g} in an episode of {limit:,} steps"
-    ends = "no step that ends the task was found"
-    if ending > -inf:
-        ends = f"the step that ends the task pays {ending:g}"
-    place = find_paying_rule(machine, loop)
-    return [Finding("W0606", f"{said} {pays}; {ends}", place)]
+    paid = loop.paid * domain.step_limit / len(loop.moves)
+    if paid < ending:
+        return []
+    start = domain.describe(loop.head[0][0])
+    said = f"a loop pays more than ending: from {start}, `{loop.word}` pays {loop.paid:g} each time"
+    in_all = f"{paid:g} in an episode of {domain.step_limit:,} steps"
+    ends = f"the step that ends the task pays {ending:g}"
+    return [Finding("W0606", f"{said}, {in_all}; {ends}", loop.where)]
