@@ -188,7 +188,7 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
                     fix = "use 0 (zero), 1 (not zero) or - (either)"
                     yield BadNumber(fault, where=rule.where, fix=fix, word=test)
 
-    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[tuple[str, list[Reading]]]:
         """The rules of one state with their labels: a test of a counter is a variable after the events."""
         sets = readings[0].labels.sets
         tested = []
@@ -199,7 +199,7 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
                     branches = (TRUE, FALSE) if test == ZERO else (FALSE, TRUE)
                     labels &= LabelSet(sets, sets.node(number, *branches))
             tested.append(reading._replace(labels=labels))
-        yield tested
+        yield "", tested
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
@@ -292,7 +292,7 @@ def _reach_cases(
         rules = [
             rule
             for rule in machine.rules_from[case.state]
-            if rule.allows(counters) and (rule.silent or sets.satisfiable(rule.guard))
+            if rule.allows(counters) and (rule.silent or sets.of(rule.guard))
         ]
         found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:

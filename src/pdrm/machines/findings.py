@@ -12,19 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooLarge, TooManyCases, Where
 from pdrm.machines.guards import Label, events_of, word_text
-from pdrm.machines.heads import (
-    Acting,
-    Head,
-    PushdownRules,
-    all_heads,
-    explore_machine,
-    readings_at,
-    replace_top,
-)
+from pdrm.machines.heads import all_heads, explore_machine, readings_at
 from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import AnyKind
+from pdrm.machines.pushdown import Head, PushdownRewardMachine, replace_top
 from pdrm.machines.transitions import (
     ANY,
+    Acting,
     Configuration,
     Otherwise,
     Rule,
@@ -110,7 +104,7 @@ def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iter
     reached = {state for state, _ in readings}
     used = {id(rule) for applying in readings.values() for rule, _ in applying}
     for rule in machine.transitions:
-        never = not rule.silent and not machine.sets.satisfiable(rule.guard)
+        never = not rule.silent and not machine.sets.of(rule.guard)
         if never or (id(rule) not in used and rule.source in reached):
             why = f"no label fits `{rule.guard}`" if never else idle
             said = f"the rule {machine.rule_text(rule)} never applies: {why}"
@@ -136,7 +130,7 @@ def _find_no_pay(machine: AnyKind) -> Iterator[Finding]:
 # --- Pushdown machines
 
 
-def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
+def inspect_pushdown(machine: PushdownRewardMachine) -> list[Finding]:
     """Every warning about a pushdown machine."""
 
     def find_readings() -> Readings[Head]:
@@ -160,7 +154,9 @@ def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     return inspect(machine, find_readings, describe, idle, find_more)
 
 
-def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_misplaced_bottom(
+    machine: PushdownRewardMachine, readings: Readings[Head]
+) -> Iterator[Finding]:
     """Rules that read the bottom symbol and were probably meant to push, as `z / A z` does.
 
     `z / A` takes the bottom symbol away, and others look for it later; a machine that pushes it again may do so on purpose.
@@ -193,7 +189,7 @@ def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> 
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
 
 
-def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_dead_ends(machine: PushdownRewardMachine, readings: Readings[Head]) -> Iterator[Finding]:
     """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine
     there for ever. A state that no rule leaves at all is meant to be a dead end."""
     if machine.otherwise.action != "stay":
@@ -282,7 +278,9 @@ def find_paying_loops(
     return found
 
 
-def _find_paying_loops(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_paying_loops(
+    machine: PushdownRewardMachine, readings: Readings[Head]
+) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
     if not machine.final or machine.leaves_stack:
         return

@@ -31,7 +31,6 @@ from pdrm.machines.guards import (
     Not,
     Or,
     Silent,
-    events_of,
     label_text,
     spell_out,
 )
@@ -165,7 +164,6 @@ class LabelSets:
         """The value of each leaf."""
         self._numbers: dict[Hashable, int] = {}
         self._choices: dict[tuple[int, ...], int] = {}
-        self._satisfiable: dict[Guard, bool] = {}
         self.leaf(False)
         self.leaf(True)
         self.all = LabelSet(self, self.meet(map(self._at_most_one, alphabet.groups)))
@@ -313,13 +311,6 @@ class LabelSets:
         True
         """
         return LabelSet(self, self._of_guard(guard))
-
-    def satisfiable(self, guard: Guard) -> bool:
-        """Return True if the guard reads some label: it is enough to look at the events that it names."""
-        if guard not in self._satisfiable:
-            own = LabelSets(self.alphabet.within(events_of(guard)))
-            self._satisfiable[guard] = bool(own.of(guard))
-        return self._satisfiable[guard]
 
     def left(self, guards: Iterable[Guard]) -> LabelSet:
         """The labels that no guard reads."""

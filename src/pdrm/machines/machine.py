@@ -35,7 +35,7 @@ from pdrm.errors import (
     suggest,
 )
 from pdrm.lazy import Displayed
-from pdrm.machines.guards import NAME, Event, Exactly, Label, events_of, label_text, parse_word
+from pdrm.machines.guards import NAME, Exactly, Label, events_of, label_text, parse_word
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, LabelRead, MachineRun, Otherwise, Rule
 
@@ -184,12 +184,8 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
         """The faults that only this kind of machine has."""
 
     @abstractmethod
-    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[list[Reading]]:
-        """Those of a state's rules that may apply at once."""
-
-    def _meeting_place(self, _one: Any, _other: Any, /) -> str:
-        """Besides the label, what two rules that apply at once look at."""
-        return ""
+    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[tuple[str, list[Reading]]]:
+        """Those of a state's rules that may apply at once, and, besides the label, where."""
 
 
 AnyKind = Machine[Any, Any, Any]
@@ -334,13 +330,9 @@ class Reading(NamedTuple):
     labels: LabelSet
 
 
-Clash = tuple[Reading, Reading, LabelSet]
-"""Two rules that apply at once, and the labels."""
-
-
 def _find_clashes(machine: AnyKind) -> list[PdrmError]:
-    """Pairs of rules that apply at once, in the order of the rules."""
-    faults: list[PdrmError] = []
+    """Pairs of rules that apply at once, one for each line, in the order of the rules."""
+    faults: dict[object, PdrmError] = {}
     for state in machine.states:
         rules = machine.rules_from[state]
         if len(rules) < 2:
@@ -349,25 +341,29 @@ def _find_clashes(machine: AnyKind) -> list[PdrmError]:
         if not any(isinstance(rule.guard, Exactly) for rule in rules):  # which exclude all others
             events = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
             alphabet = alphabet.within(events)
-        found: dict[tuple[int, int], Clash] = {}
+        found: dict[tuple[int, int], Nondeterministic] = {}
         try:
             sets = LabelSets(alphabet)
             readings = [
                 Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
                 for number, rule in enumerate(rules)
             ]
-            clashes = chain(*map(find_overlaps, machine._find_meetings(readings)))
-            for clash in islice(clashes, MOST_FAULTS):
-                found.setdefault((clash[0].number, clash[1].number), clash)
+            for place, meeting in machine._find_meetings(readings):
+                for one, other, labels in islice(find_overlaps(meeting), MOST_FAULTS):
+                    at = f"{label_text(labels.example())}{place}"
+                    error = _refuse_clash(machine, one.rule, other.rule, at)
+                    found.setdefault((one.number, other.number), error)
         except TooLarge as error:
-            faults.append(TooManyCases(error.message, where=rules[0].where, fix=error.fix))
-        faults += _report(machine, [found[pair] for pair in sorted(found)])
+            where = rules[0].where
+            faults[state] = TooManyCases(error.message, where=where, fix=error.fix)
+        for pair in sorted(found):
+            faults.setdefault(found[pair].where or (state, pair), found[pair])
         if len(faults) >= MOST_REPORTED:
             break
-    return faults[:MOST_REPORTED]
+    return list(faults.values())[:MOST_REPORTED]
 
 
-def find_overlaps(readings: Sequence[Reading]) -> Iterator[Clash]:
+def find_overlaps(readings: Sequence[Reading]) -> Iterator[tuple[Reading, Reading, LabelSet]]:
     """The pairs among these rules, in their order, that share a label: within each half, then between the halves."""
     if len(readings) < 2:
         return
@@ -389,36 +385,17 @@ def join_labels(readings: Sequence[Reading]) -> LabelSet:
     return LabelSet(sets, sets.join([reading.labels.node for reading in readings]))
 
 
-def _report(machine: AnyKind, clashes: list[Clash]) -> Iterator[Nondeterministic]:
-    """One error for each line that clashes with lines above it; for each pair of rules that were not read from a text."""
-    blamed = set[object]()
-    guards = [reading.rule.guard for clash in clashes for reading in clash[:2]]
-    read = {guard.name for guard in guards if isinstance(guard, Event)}
-    exclusive = " ".join(event for event in machine.events if event in read)
-    for first, second, labels in clashes:
-        one, other = first.rule, second.rule
-        line = (one if one.silent and not other.silent else other).where
-        key = line or (first.number, second.number)
-        if key in blamed:
-            continue
-        blamed.add(key)
-        label = label_text(labels.example())
-        why, fix = "at most one rule may apply", machine._fix
-        if one.silent and other.silent:
-            label = "eps (both are silent)"
-        elif one.silent or other.silent:
-            why, fix = "a silent rule leaves no label to read there", machine._silent_fix
-        elif {one.guard, other.guard} <= {
-            Event(name) for name in read
-        } and one.guard != other.guard:
-            fix = (
-                f"if events never come together, say so: `exclusive {exclusive}`; "
-                f"else let one rule read `{other.guard} & !{one.guard}`"
-            )
-        place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
-        yield Nondeterministic(
-            f"two rules apply in state `{one.source}` for label {label}{machine._meeting_place(one, other)}: {why}"
-            f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
-            where=other.where or one.where,
-            fix=fix,
-        )
+def _refuse_clash(machine: AnyKind, one: Rule, other: Rule, at: str) -> Nondeterministic:
+    """The error about two rules that apply at once for a label and a top of stack."""
+    why = "at most one rule may apply"
+    fix = machine._fix
+    if one.silent or other.silent:
+        why = "next to a silent rule, no other may apply"
+        fix = machine._silent_fix
+    place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
+    return Nondeterministic(
+        f"two rules apply in state `{one.source}` for label {at}: {why}"
+        f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
+        where=other.where or one.where,
+        fix=fix,
+    )

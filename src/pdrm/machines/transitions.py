@@ -171,6 +171,10 @@ class Otherwise:
         )
 
 
+Acting = Transition | Otherwise
+"""A rule, or the machine's `otherwise`."""
+
+
 # --- What happens: configurations ⟨u, ζ⟩, moves, steps (one label read and its silent moves), runs of words
 
 
@@ -191,7 +195,7 @@ class Configuration:
         """The topmost symbol, or None on the empty stack."""
         return self.stack[0] if self.stack else None
 
-    def after(self, acting: Transition | Otherwise) -> Configuration:
+    def after(self, acting: Acting) -> Configuration:
         """The configuration that a move leads to."""
         stack = acting.replacement(self.top) + self.stack[1:]
         return Configuration(acting.target or self.state, stack)
