@@ -23,7 +23,7 @@ from pdrm.errors import (
 )
 from pdrm.files import MOST_WORKED_OUT
 from pdrm.language.document import AnyMachine
-from pdrm.language.draft import Draft, DraftMove, Head, Moves
+from pdrm.language.draft import Draft, DraftMove, Head, reach
 from pdrm.language.reader import read_guard
 from pdrm.language.source import Line
 from pdrm.language.task_text import END, ENDS, LOST, add_rewards
@@ -42,7 +42,6 @@ from pdrm.machines.guards import (
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition, reward_of
 
 
@@ -213,6 +212,8 @@ class Product:
         )
         self.empty: Symbol = (None,) * len(parts)
         """Lies below all other symbols."""
+        self.heads = 0
+        """Heads worked out so far."""
         if accept == "first" and self._holds(self.start):
             fault = (
                 "`when` holds before anything has been read: the combination would be final at once"
@@ -222,32 +223,22 @@ class Product:
 
     def draft(self) -> Draft:
         """The machine: the moves at every head that some word reaches."""
-        found: dict[Head, list[DraftMove]] = {}
-
-        def explore(head: Head) -> Iterable[tuple[Place, tuple[Symbol, ...]]]:
-            found[head] = self._moves(head)
-            if len(found) > MOST_WORKED_OUT:
-                fault = f"the combination has more than {MOST_WORKED_OUT:,} states and tops"
-                raise TooLarge(fault, fix="combine fewer or smaller machines")
-            return [(move.target, move.push) for move in found[head]]
-
-        saturate(explore, [(self.start, (self.bottom, self.empty))])
-        final = dict.fromkeys(place for place, _ in found if place.phase == ENDED)
-        falls = any(made for (_, top), made in found.items() if top == self.empty)
-        start: Head = self.start, self.bottom
-        moves: Moves = {}
-        if falls:
-            start = Place(("begin",), RUN), self.empty
-            moves[start] = [DraftMove(None, self.start, (self.bottom, self.empty), 0.0)]
-        for (place, top), made in found.items():
-            if place.phase != ENDED and (falls or top != self.empty):
-                moves[place, top] = made
+        begin: Head = Place(("begin",), RUN), self.empty
+        first = DraftMove(None, self.start, (self.bottom, self.empty), 0.0)
+        moves = reach(lambda head: [first] if head == begin else self._moves(head), begin)
+        falls = any(
+            found for head, found in moves.items() if head != begin and head[1] == self.empty
+        )
+        start = begin
+        if not falls:
+            start = self.start, self.bottom
+            moves = {head: found for head, found in moves.items() if head[1] != self.empty}
         strict = any(part.machine.otherwise.action == "error" for part in self.parts)
         return Draft(
             self.sets,
             start,
             moves,
-            tuple(final),
+            tuple(dict.fromkeys(place for place, _ in moves if place.phase == ENDED)),
             Otherwise.error() if strict else None,
             lambda place: ".".join([*place.states, *{place.phase} - {RUN, ENDED}]),
             self._name_symbol,
@@ -278,6 +269,10 @@ class Product:
     def _moves(self, head: Head) -> list[DraftMove]:
         """The moves at a head."""
         place, top = head
+        self.heads += 1
+        if self.heads > MOST_WORKED_OUT:
+            fault = f"the combination has more than {MOST_WORKED_OUT:,} states and tops"
+            raise TooLarge(fault, fix="combine fewer or smaller machines")
         if place.phase == ENDED:
             return []
         if place.phase == FAILED:

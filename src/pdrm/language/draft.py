@@ -199,7 +199,7 @@ def shrink(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
         find: The moves at a head.
         start: The first head.
     """
-    small = _simplify(_reach(find, start), start)
+    small = _simplify(reach(find, start), start)
     before: Moves = {}
     while len(small) != len(before):
         before = small
@@ -214,10 +214,10 @@ def _change(moves: Moves, change: Callable[[Head, DraftMove], DraftMove]) -> Mov
 def _simplify(moves: Moves, start: Head) -> Moves:
     """Join what follows silently, and use one symbol or state for all that do the same."""
     joined = _change(moves, partial(_join, moves))
-    return _merge(_merge(_reach(joined.__getitem__, start), 1), 0)
+    return _merge(_merge(reach(joined.__getitem__, start), 1), 0)
 
 
-def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
+def reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
     """The moves at the heads that occur, those of the first head first."""
     known: Moves = {}
     size = 0
@@ -227,7 +227,7 @@ def _reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
         known[head] = [] if head[0] in FINAL else find(head)
         size += sum(1 + len(move.push) for move in known[head])
         if size > LARGEST_DRAFT:
-            fault = f"the machine of this grammar has more than {LARGEST_DRAFT:,} moves and symbols"
+            fault = f"the machine has more than {LARGEST_DRAFT:,} moves and symbols"
             raise TooLarge(fault, fix="use fewer rules")
         return [(move.target, move.push) for move in known[head]]
 
