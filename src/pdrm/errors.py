@@ -160,12 +160,10 @@ class BadGrammar(PdrmError, code="E0112"):
 
 class Undecidable(PdrmError, code="E0113"):
     """One event of look-ahead does not say how to read a word of this grammar. Either it is ambiguous, and the message shows a word with
-    two derivations; or it needs more look-ahead, and the message shows where."""
+    two derivations; or it needs more look-ahead, and the message names the rule."""
 
     words: tuple[str, str] | None = None
     """A word that has two derivations, twice, as `pdrm step` takes it."""
-    shared: str = ""
-    """The beginning after which a machine would have to look further ahead, with the event that does not decide."""
 
 
 class UnknownState(PdrmError, code="E0201"):

@@ -11,11 +11,9 @@ from pdrm.errors import (
     CannotRead,
     DuplicateName,
     EarlyAcceptance,
-    PdrmError,
     TaskWarning,
     TooLarge,
     Undecidable,
-    UnknownEvent,
 )
 from pdrm.language import parse_word, to_text
 
@@ -240,23 +238,19 @@ def test_ambiguous_grammars_are_shown_with_a_short_word():
         assert caught.value.fix
 
 
-def test_conflicts_that_a_longer_look_ahead_would_solve_are_shown_with_a_beginning():
+def test_conflicts_that_a_longer_look_ahead_would_solve_are_told_with_a_rule():
     both = 'one: "a"\ntwo: "a"'
-    for text, line, shared in (
-        (f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"', 3, "a b"),
-        (f'start: one "b"+ "c" | two "b"+ "d"\n{both}', 3, "a b"),
-        (
-            f'start: "q" "q" "q" x | "p" x\nx: one "b" "c" | two "b" "d"\n{both}',
-            4,
-            "p a b",
-        ),
-        ('start: "b"+ "b" "b" "a"', 1, "b b b"),
-        (f'start: ("x" ~ 201) (one "b" "c" | two "b" "d")\n{both}', 3, "x " * 201 + "a b"),
-        (f'start: one "b" "c" | two "b" "d" ("x" ~ 201)\n{both}', 3, "a b"),
+    for text, line in (
+        (f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"', 3),
+        (f'start: one "b"+ "c" | two "b"+ "d"\n{both}', 3),
+        (f'start: "q" "q" "q" x | "p" x\nx: one "b" "c" | two "b" "d"\n{both}', 4),
+        ('start: "b"+ "b" "b" "a"', 1),
+        (f'start: ("x" ~ 201) (one "b" "c" | two "b" "d")\n{both}', 3),
+        (f'start: one "b" "c" | two "b" "d" ("x" ~ 201)\n{both}', 3),
     ):
         with pytest.raises(Undecidable) as caught:
             pdrm.from_grammar(text)
-        assert (caught.value.where.line, caught.value.shared) == (line, shared), text
+        assert caught.value.where.line == line, text
         assert caught.value.words is None
         assert caught.value.fix
 
@@ -335,15 +329,6 @@ def test_faults_of_header_lines_have_a_place():
         )
         assert caught.value.fix
     assert "`start`" in caught.value.fix
-
-
-def test_a_misspelt_header_line_is_told_as_one():
-    for kind, body in (("grammar", 'start: "a"'), ("regex", '"a"'), ("ltlf", "F a")):
-        with pytest.raises(PdrmError, match="did you mean `fail`") as caught:
-            pdrm.parse(f"step 1\n fial -10\n{body}", f"task.{kind}")
-        assert caught.value.where.line == 2
-    with pytest.raises(UnknownEvent):
-        pdrm.parse("events a\nfailed U a", "task.ltlf")
 
 
 def test_a_text_with_rules_is_a_grammar_and_has_no_state_that_nothing_leads_to():

@@ -3,10 +3,9 @@
 import pytest
 
 from pdrm.errors import PdrmError
-from pdrm.language import source
 from pdrm.language.loading import load
 from pdrm.language.reader import read_guard
-from pdrm.language.source import Line, decode, read_bytes
+from pdrm.language.source import Line, decode
 
 
 def said(call, *arguments):
@@ -18,16 +17,8 @@ def said(call, *arguments):
 def test_a_file_that_is_not_there(tmp_path):
     missing = tmp_path / "missing.pdrm"
     expected = f"error[E0501]: {missing} cannot be opened: no such file or directory\n  fix: check the path and its permissions"
-    assert said(read_bytes, missing) == expected
+    assert said(load, missing) == expected
     assert said(load, tmp_path).startswith(f"error[E0501]: {tmp_path} is a folder")
-
-
-def test_a_file_cut_within_a_character_is_still_only_too_large(monkeypatch):
-    monkeypatch.setattr(source, "LARGEST_TEXT", 8)
-    assert decode(b"aaaaaaa\xc3\xa9", "f") == "aaaaaaa"
-    assert decode(b"aaaaa\xf0\x9f\x98\x80", "f") == "aaaaa"
-    assert "byte 0xc3 is not UTF-8" in said(decode, b"aaaa\xc3aaaa", "f")
-    assert "byte 0xc3 is not UTF-8" in said(decode, b"aaaaaaa\xc3", "f")
 
 
 def test_the_place_of_a_byte_that_is_no_text():
@@ -39,14 +30,11 @@ def test_the_place_of_a_byte_that_is_no_text():
     assert decode(b"\xef\xbb\xbfname", "f") == "name"
 
 
-def test_a_file_of_wide_characters_is_not_read_in_part(tmp_path, monkeypatch):
-    """Cut at the limit it has fewer characters than bytes, and may end within one: what is left is no machine."""
-    for begins in [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf ", b" ", b"  "]:
-        monkeypatch.setattr(source, "LARGEST_TEXT", 2**12)
-        file = tmp_path / "wide.pdrm"
-        head = "events a\nstack #\nstart u\notherwise stay 0\nu -> u : {a}, # / #, 0\n// "
-        file.write_bytes(begins + head.encode() + "\U0001f600\n// ".encode() * 2_000)
-        assert "E0106" in said(load, file)
+def test_a_file_that_is_too_large(tmp_path):
+    file = tmp_path / "large.pdrm"
+    file.write_bytes(b"\xff" * 5_000_000)
+    assert "E0106" in said(load, file)
+    assert "E0106" in said(decode, file.read_bytes(), "<stdin>")
 
 
 def test_parentheses_and_negations_count_together():

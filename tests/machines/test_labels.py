@@ -7,7 +7,7 @@ import pytest
 
 from pdrm.errors import TooLarge, TooManyCases
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
-from pdrm.machines.labels import FALSE, LEAF, MOST_CUBES, Alphabet, LabelSets
+from pdrm.machines.labels import FALSE, LEAF, MOST_CUBES, Alphabet, LabelSet, LabelSets
 from tests.machines.loose import EVENTS, guard
 
 
@@ -36,7 +36,7 @@ def test_a_diagram_of_a_guard_finds_the_labels_that_it_holds_for():
             continue
         assert [[find(store, node, label, EVENTS) for label in EVERY] for node in nodes] == values
         assert (nodes[0] == nodes[1]) == (values[0] == values[1])
-        formula = store.formula(nodes[0], nodes[0])
+        formula = LabelSet(store, nodes[0]).formula()
         assert [formula.holds(label) for label in EVERY] == values[0]
 
 
@@ -45,10 +45,10 @@ def test_a_cover_may_say_anything_about_labels_that_do_not_matter():
     for _ in range(100):
         first, second = (store.holding(guard(chance, 0)).node for _ in range(2))
         least, most = store.meet((first, second)), store.join((first, second))
-        formula = store.formula(least, most)
+        covered = store.cover(least, most, {})[1]
         for label in EVERY:
-            low, high = (find(store, node, label, EVENTS) for node in (least, most))
-            assert low <= formula.holds(label) <= high
+            low, held, high = (find(store, n, label, EVENTS) for n in (least, covered, most))
+            assert low <= held <= high
 
 
 def test_what_labels_are_possible():
@@ -68,8 +68,7 @@ def test_formulas_are_simple():
         (Or((Event("a"), Not(Event("a")))), "true"),
         (Not(ALWAYS), "false"),
     ):
-        node = store.holding(guard_).node
-        assert str(store.formula(node, node)) == text
+        assert str(store.holding(guard_).formula()) == text
 
 
 def test_what_is_too_large_is_refused():
@@ -80,5 +79,5 @@ def test_what_is_too_large_is_refused():
     for variable in reversed(range(12)):  # as many cubes as labels of an odd number of events, 2^11
         parity = store.choose(store.variable(variable), store.invert(parity), parity)
     with pytest.raises(TooManyCases, match=f"more than {MOST_CUBES:,} kinds") as caught:
-        store.formula(parity, parity)
+        LabelSet(store, parity).formula()
     assert caught.value.fix

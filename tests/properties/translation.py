@@ -9,8 +9,8 @@ from random import Random
 from pdrm.errors import CannotTranslate, EndlessSilentMoves, UndefinedMove
 from pdrm.machines.conversions import (
     BOX,
+    counting_configuration,
     counting_to_pushdown,
-    pushdown_configuration,
     pushdown_to_counting,
 )
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -97,7 +97,7 @@ def simulated_on(
     )
     for stacked, counted in zip(one.steps, other.steps, strict=True):
         assert stacked.reward == counted.reward, (labels, stacked, counted)
-        assert stacked.after == pushdown_configuration(pushdown, counted.after), (
+        assert counted.after == counting_configuration(pushdown, stacked.after), (
             labels,
             stacked,
             counted,

@@ -27,7 +27,6 @@ from pdrm.language.document import (
     number_of,
 )
 from pdrm.language.reader import read_guard_at
-from pdrm.language.source import check_size
 from pdrm.language.writer import header_of
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.transitions import NONE, Transition
@@ -132,7 +131,6 @@ def read_values(text: str, file: str) -> Any:
     >>> read_values('{"rules": [{"reward": 1}]}', "m.json")
     {'rules': [{'reward': '1'}]}
     """
-    check_size(text, file)
     where = Where(file)
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

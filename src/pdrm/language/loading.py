@@ -20,7 +20,7 @@ from pdrm.errors import (
     WrongKind,
     did_you_mean,
 )
-from pdrm.files import FilePath, write_atomically
+from pdrm.files import FilePath, read_bytes, write_atomically
 from pdrm.language.document import AnyMachine, build, read
 from pdrm.language.json_form import read_json, to_json
 from pdrm.language.peer_formats import (
@@ -30,7 +30,7 @@ from pdrm.language.peer_formats import (
     read_toro_icarte,
 )
 from pdrm.language.reader import read_text
-from pdrm.language.source import check_size, decode, read_bytes
+from pdrm.language.source import decode
 from pdrm.language.task_text import TaskOptions, read_task_text
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
@@ -50,9 +50,6 @@ KINDS = {
 `build(task)` makes the machine."""
 
 
-OTHER_FILES = {".toml": "a study", ".npz": "a domain"}
-
-
 def load(path: FilePath) -> AnyMachine:
     r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
 
@@ -70,9 +67,6 @@ def load(path: FilePath) -> AnyMachine:
     name = str(path)
     if "\n" in name:
         raise CannotOpen(f"{name[:40]!r} is not a file", fix="read a text with pdrm.parse(text)")
-    if file.suffix in OTHER_FILES:
-        fault = f"{file} is {OTHER_FILES[file.suffix]}, not a machine"
-        raise UnknownFormat(fault, fix="name the machine's file, such as task.pdrm")
     if name in catalogue_names() and not file.exists():
         raise CannotOpen(f"{name!r} is not a file", fix=f'pdrm.catalogue("{name}")')
     return parse(decode(read_bytes(file), str(file)), str(file))
@@ -89,7 +83,8 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     >>> machine.name, machine.run([frozenset("a")]).reward
     ('tiny', 1.0)
     """
-    check_size(text, file)
+    if not isinstance(text, str):
+        raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="pdrm.load reads a file")
     if re.fullmatch(r"\S+\.(pdrm|json|txt|grammar|regex|ltlf)", text):
         raise CannotRead(
             f"`{text}` is the name of a file, not a text",
@@ -101,9 +96,8 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     kind = kind_of(text, file)
     if kind is not None:
         task = read_task_text(text, file, kind, name, TaskOptions())
-        with task.naming_header():
-            machine: AnyMachine = import_module(KINDS[kind]).build(task)
-            return machine
+        machine: AnyMachine = import_module(KINDS[kind]).build(task)
+        return machine
     fill = read_text
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
         fill = read_automaton if looks_like_automaton(text) else read_json
@@ -181,9 +175,7 @@ def catalogue_names() -> list[str]:
 def catalogue_text(name: str) -> str:
     """The text of one machine's file."""
     if name not in catalogue_names():
-        file = Path(f"{name}.pdrm")
-        near = f"did you mean `{file}`?" if file.is_file() else ""
-        fix = near or did_you_mean(str(name), catalogue_names())
+        fix = did_you_mean(str(name), catalogue_names())
         raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
     return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 

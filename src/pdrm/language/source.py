@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 from pdrm.errors import CannotRead, NotUtf8, TooDeep, TooLarge, Where, WrongKind
-from pdrm.files import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES, read_beginning
+from pdrm.files import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
 
 COMMENT = "//"
 COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"
@@ -52,18 +51,14 @@ class Line:
         return Where(self.file, self.number, column, self.text, width)
 
 
-def read_bytes(path: Path) -> bytes:
-    """The file's bytes, one more than allowed at most."""
-    return read_beginning(path, LARGEST_TEXT + 1)
-
-
 def decode(data: bytes, file: str) -> str:
     """The text of a file's bytes, or `NotUtf8` at the first wrong one."""
+    if len(data) > LARGEST_TEXT:
+        fault = f"{file} has more than {LARGEST_TEXT:,} bytes"
+        raise TooLarge(fault, where=Where(file), fix="check that it is the right file")
     try:
-        return data[:LARGEST_TEXT].decode().removeprefix("\ufeff")
+        return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        if len(data) > LARGEST_TEXT and error.start > LARGEST_TEXT - 4:
-            return data[: error.start].decode()
         before = data[: error.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         text = data.split(b"\n")[line - 1].decode(errors="replace")
@@ -74,7 +69,8 @@ def decode(data: bytes, file: str) -> str:
 
 def split_lines(text: str, file: str) -> list[Line]:
     """The lines of a text, each within the limits."""
-    check_size(text, file)
+    if not isinstance(text, str):
+        raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="give what is written")
     texts = text.split("\n")
     lines = [Line(file, number, line.rstrip("\r")) for number, line in enumerate(texts, 1)]
     if len(lines) > MOST_LINES:
@@ -87,19 +83,6 @@ def split_lines(text: str, file: str) -> list[Line]:
             fault = f"a line of more than {LONGEST_LINE:,} characters"
             raise TooLarge(fault, where=where, fix="is this a .pdrm file? Its lines are short")
     return lines
-
-
-def check_size(text: str, file: str) -> None:
-    """Refuse a text that is too large, or that was cut at the limit: it may be half a character and a byte order mark short."""
-    if not isinstance(text, str):
-        raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="give what is written")
-    if len(text.encode("utf-8", "surrogatepass")) > LARGEST_TEXT - 7:
-        last = text.rpartition("\n")[2]
-        raise TooLarge(
-            f"the file is larger than {LARGEST_TEXT // 2**20} MiB",
-            where=Where(file, text.count("\n") + 1, max(1, len(last)), last),
-            fix="a machine of this size is better built in Python",
-        )
 
 
 # --- Tokens

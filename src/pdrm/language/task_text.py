@@ -27,7 +27,6 @@ from pdrm.errors import (
     DuplicateName,
     PdrmError,
     Where,
-    suggest,
 )
 from pdrm.language.document import number_of
 from pdrm.language.source import Line, split_lines
@@ -110,17 +109,6 @@ class TaskText:
     where: dict[str, Where]
     """The places of header lines, and of the names after `complete`."""
     file: str
-
-    @contextmanager
-    def naming_header(self) -> Iterator[None]:
-        """If an error is on the first line of the body, that may be a misspelt header line."""
-        try:
-            yield
-        except PdrmError as error:
-            for line in self.body[:1]:
-                if error.where is not None and error.where.line == line.number:
-                    error.fix = suggest(line.code.split()[0], SHAPES, error.fix)
-            raise
 
 
 SHAPES = {

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pdrm.machines.conversions import (
         counting_configuration,
         counting_to_pushdown,
-        pushdown_configuration,
         pushdown_to_counting,
     )
     from pdrm.machines.counting import (
@@ -73,7 +72,6 @@ __all__ = [
     "counting_to_pushdown",
     "pushdown_to_counting",
     "counting_configuration",
-    "pushdown_configuration",
     # What holds on every word
     "reachable_heads",
     "pops_in_a_step",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pdrm.errors import CannotTranslate, EndlessSilentMoves, UnknownConfiguration
+from pdrm.errors import CannotTranslate, EndlessSilentMoves
 from pdrm.machines.counting import (
     CountingConfiguration,
     CountingRewardAutomaton,
@@ -108,15 +108,6 @@ def encode(machine: PushdownRewardMachine, stack: Stack) -> int:
     return number
 
 
-def decode(machine: PushdownRewardMachine, number: int) -> Stack:
-    """The symbols that a number stands for, top first."""
-    symbols: list[str] = []
-    while number:
-        number, digit = divmod(number, len(machine.stack) + 1)
-        symbols.append(machine.stack[digit - 1])
-    return tuple(symbols)
-
-
 AT, MULTIPLY, RETURN, DIVIDE = "", "*", "^", "%"
 
 
@@ -157,20 +148,6 @@ def counting_configuration(
     return CountingConfiguration(name, (encode(machine, configuration.stack[1:]), 0))
 
 
-def pushdown_configuration(
-    machine: PushdownRewardMachine, configuration: CountingConfiguration
-) -> Configuration:
-    """The pushdown machine's configuration that one of the automaton's stands for, between two labels."""
-    for head, name in head_names(machine).items():
-        if name == configuration.state:
-            top = () if head.top is None else (head.top,)
-            return Configuration(head.state, top + decode(machine, configuration.counters[0]))
-    raise UnknownConfiguration(
-        f"`{configuration.state}` stands for no state and top of `{machine.name}`",
-        fix="decode configurations between two labels",
-    )
-
-
 # --- A pushdown machine as an automaton with two counters (Section 5, and the CRA of the 1-TreasureMaze experiment)
 #
 # The top symbol is part of the state, counter 1 holds the rest as a number in base b, counter 2 is scratch.
@@ -184,8 +161,8 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     >>> from pdrm.machines.guards import Event
     >>> push = Transition("u0", "u0", Event("A"), "z", ("A", "z"), 1)
     >>> machine = PushdownRewardMachine("tiny", ("A",), ("#", "A"), "u0", (), Otherwise.error(), (push,))
-    >>> after = pushdown_to_counting(machine).run([frozenset("A")] * 3).after
-    >>> print(after, pushdown_configuration(machine, after), sep="; ")
+    >>> word = [frozenset("A")] * 3
+    >>> print(pushdown_to_counting(machine).run(word).after, machine.run(word).after, sep="; ")
     u0@A, [17, 0]; u0, A A A #
     """
     heads = head_names(machine)

@@ -114,9 +114,7 @@ def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iter
 def _find_unused(kind: str, names: Iterable[str], used: Collection[str]) -> Iterator[Finding]:
     for name in names:
         if name not in used:
-            comment = " (a comment starts with `//`)" * name.startswith("#")
-            said = f"{kind} `{name}` is declared but no rule mentions it{comment}"
-            yield Finding("W0604", said)
+            yield Finding("W0604", f"{kind} `{name}` is declared but no rule mentions it")
 
 
 def _find_no_pay(machine: AnyKind) -> Iterator[Finding]:

@@ -285,16 +285,13 @@ class LabelSets:
 
     def leaves(self, node: int) -> list[Hashable]:
         """The values in the leaves of a function, each once, in the order of the labels."""
-        seen, found, todo = {node}, list[Hashable](), [node]
-        while todo:
-            here = todo.pop()
-            if self.variable_of[here] == LEAF:
-                found.append(self.value[here])
-                continue
-            for below in (self.high[here], self.low[here]):
-                if below not in seen:
-                    seen.add(below)
-                    todo.append(below)
+        found = list[Hashable]()
+
+        def keep(leaf: int) -> int:
+            found.append(self.value[leaf])
+            return leaf
+
+        self._rebuild(node, keep, self.node, {})
         return found
 
     # --- Guards
@@ -344,20 +341,7 @@ class LabelSets:
 
     # --- Formulas
 
-    def formula(self, least: int, most: int) -> Formula:
-        """A short formula that holds for the labels in `least`, and for none that are not in `most`."""
-        if len(self.alphabet.events) > MOST_VARIABLES:
-            raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
-        parts: list[Formula] = []
-        for cube in sorted(self._cover(least, most, {})[0], key=_simplest_first):
-            literals: list[Formula] = []
-            for number, held in sorted(cube, key=lambda one: not one[1]):
-                event = Event(self.alphabet.events[number])
-                literals.append(event if held else Not(event))
-            parts.append(literals[0] if len(literals) == 1 else And(tuple(literals)))
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
-
-    def _cover(
+    def cover(
         self, least: int, most: int, done: dict[tuple[int, int], tuple[list[Cube], int]]
     ) -> tuple[list[Cube], int]:
         """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992), and
@@ -370,12 +354,12 @@ class LabelSets:
         if key not in done:
             variable = min(self.variable_of[least], self.variable_of[most])
             (l0, l1), (m0, m1) = (self._branches(node, variable) for node in key)
-            absent, absent_set = self._cover(self.choose(m1, FALSE, l0), m0, done)
-            present, present_set = self._cover(self.choose(m0, FALSE, l1), m1, done)
+            absent, absent_set = self.cover(self.choose(m1, FALSE, l0), m0, done)
+            present, present_set = self.cover(self.choose(m0, FALSE, l1), m1, done)
             rest = self.join(
                 (self.choose(absent_set, FALSE, l0), self.choose(present_set, FALSE, l1))
             )
-            either, either_set = self._cover(rest, self.choose(m0, m1, FALSE), done)
+            either, either_set = self.cover(rest, self.choose(m0, m1, FALSE), done)
             cubes = [((variable, False), *cube) for cube in absent]
             cubes += [((variable, True), *cube) for cube in present]
             cubes += either
@@ -425,7 +409,18 @@ class LabelSet:
 
     def formula(self) -> Formula:
         """A short formula that holds for just these labels."""
-        return self.sets.formula(self.node, self.sets.choose(self.sets.all.node, self.node, TRUE))
+        sets = self.sets
+        if len(sets.alphabet.events) > MOST_VARIABLES:
+            raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
+        most = sets.choose(sets.all.node, self.node, TRUE)
+        parts: list[Formula] = []
+        for cube in sorted(sets.cover(self.node, most, {})[0], key=_simplest_first):
+            literals: list[Formula] = []
+            for number, held in sorted(cube, key=lambda one: not one[1]):
+                event = Event(sets.alphabet.events[number])
+                literals.append(event if held else Not(event))
+            parts.append(literals[0] if len(literals) == 1 else And(tuple(literals)))
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def __str__(self) -> str:
         """The first conjunctions of the formula, for messages."""

@@ -272,10 +272,8 @@ def find_bad_names(
 def _find_twice(kind: str, names: Iterable[str]) -> Iterator[PdrmError]:
     for name, count in Counter(names).items():
         if count > 1:
-            comment = " (a comment starts with `//`)" * (name == "#")
-            fix = f"remove one of them{comment}"
             fault = f"{kind} `{name[:40]}` is listed twice"
-            yield DuplicateName(fault, fix=fix, word=name)
+            yield DuplicateName(fault, fix="remove one of them", word=name)
 
 
 UNKNOWN: dict[type[PdrmError], tuple[str, str]] = {

@@ -109,15 +109,12 @@ def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidabl
         error = Undecidable(fault, where=locate(symbol), fix=fix)
         error.words = (whole, whole)
         return error
-    word, number, letter = _find_prefix(automaton)
+    number, letter = automaton.find_conflicts()[0]
     symbol = automaton.states[number].reduce[letter][0].left
-    shared = spell(word)
-    after = f"after `{shared}`, " if shared else ""
-    fault = f"{after}one event of look-ahead does not say if `{names[symbol]}` is complete"
+    after = "at the end of the word" if letter == NO_MORE else f"at `{spell([letter])}`"
+    fault = f"{after}, one event of look-ahead does not say if `{names[symbol]}` is complete"
     fix = 'if two alternatives begin alike, factor out the common beginning: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
-    error = Undecidable(fault, where=locate(symbol), fix=fix)
-    error.shared = shared
-    return error
+    return Undecidable(fault, where=locate(symbol), fix=fix)
 
 
 def _find_ambiguity(grammar: Grammar, symbols: tuple[int, ...]) -> tuple[Form, Form] | None:
@@ -128,32 +125,6 @@ def _find_ambiguity(grammar: Grammar, symbols: tuple[int, ...]) -> tuple[Form, F
         if other is not form:
             return other, form
     return None
-
-
-def _find_prefix(automaton: Automaton) -> tuple[Word, int, int]:
-    """A shortest word to a state with a conflict (empty if it is long), with the letter that does not decide; both."""
-    conflicts = dict(reversed(automaton.find_conflicts()))
-    grammar = automaton.grammar
-    reached: set[int] = set()
-    waiting: list[tuple[int, Word, int]] = [(0, (), 0)]
-    while waiting:
-        _, word, number = heappop(waiting)
-        if number in conflicts:
-            letter = conflicts[number]
-            return word if letter == NO_MORE else (*word, letter), number, letter
-        if number in reached:
-            continue
-        reached.add(number)
-        state = automaton.states[number]
-        steps: list[tuple[Word, int]] = [
-            ((letter,), after) for letter, after in state.shift.items()
-        ]
-        for symbol, after in state.goto.items():
-            if grammar.shortest[symbol].length <= LONGEST_WORD:
-                steps.append((_complete(grammar, (symbol,), Form((), (), ()))[0], after))
-        for more, after in steps:
-            heappush(waiting, (len(word + more), word + more, after))
-    return (), *automaton.find_conflicts()[0]
 
 
 def find_prefix_word(grammar: Grammar) -> tuple[Word, Word] | None:
