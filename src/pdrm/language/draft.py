@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -73,8 +73,6 @@ class Draft:
     """What happens at other labels (None: the moves that change nothing become it)."""
     name_state: Callable[[State], str]
     name_symbol: Callable[[Symbol], str]
-    guards: Mapping[int, Guard] = field(default_factory=dict)
-    """How some sets of labels are written."""
 
     def write(self, name: str) -> PushdownRewardMachine:
         """The machine of the moves."""
@@ -120,8 +118,7 @@ class Draft:
         nodes = [node for node in labels if node is not None]
         if not nodes:
             return SILENT
-        node = self.sets.join(nodes)
-        return self.guards.get(node) or LabelSet(self.sets, node).formula()
+        return LabelSet(self.sets, self.sets.join(nodes)).formula()
 
     def _find_rules(
         self, states: dict[State, str], symbols: dict[Symbol, str]

@@ -165,7 +165,6 @@ class Translation:
             otherwise,
             lambda state: _clean(parser.name_state(state)),
             lambda one: "#" if one == parser.start[1] else _clean(parser.name_symbol(one)),
-            letters.known,
         )
         return draft.write(self.task.name)
 

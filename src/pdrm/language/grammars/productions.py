@@ -43,8 +43,6 @@ class Letters:
         self.guards = guards
         self.sets = LabelSets(alphabet)
         read = [self.sets.of(guard).node for guard in guards]
-        self.known = dict(zip(reversed(read), reversed(guards), strict=True))
-        """How a set of labels is written."""
         self.holding = self.sets.choose(self.sets.all.node, self.sets.leaf(0), self.sets.leaf(None))
         """The guards that hold for a label as bits (None if the label does not exist)."""
         for number, labels in enumerate(read):
