@@ -250,28 +250,25 @@ def _machine(document: Document, default_name: str) -> AnyMachine:
 
 def _check_kind(rule: AnyRule, memory: str) -> None:
     """Refuse a rule that does not belong to a machine with this memory: `counters`, `stack` or none."""
-    counts = isinstance(rule, CountingTransition)
-    plain = isinstance(rule, Transition) and rule.top == UNWRITTEN
-    error: PdrmError | None = None
-    if memory == "counters" and not counts:
-        fault = "a rule of a counting automaton tests and changes its counters"
-        error = CannotRead(fault, fix=COUNTER_RULE)
-    elif memory == "stack" and (counts or plain):
-        fault = "a rule of a machine with a stack names the top and what replaces it"
-        error = CannotRead(fault, fix=STACK_RULE)
-    elif not memory and counts:
+    kind = "counters"
+    if isinstance(rule, Transition):
+        kind = "" if rule.top == UNWRITTEN else "stack"
+    if memory and kind != memory:
+        fault = (
+            f"a rule of a machine with {memory} says what it looks at there, and what it changes"
+        )
+        fix = STACK_RULE if memory == "stack" else COUNTER_RULE
+        raise CannotRead(fault, where=rule.where, fix=fix)
+    if kind == "counters" and not memory:
         fault = "the rule tests counters, but there is no `counters` line"
-        error = BadNumber(fault, fix="add a line such as `counters 1`")
-    elif not memory and not plain:
+        raise BadNumber(fault, where=rule.where, fix="add a line such as `counters 1`")
+    if kind == "stack" and not memory:
         fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
-        error = NoBottom(fault, fix=STACK_LINE)
-    elif not memory and rule.silent:
+        raise NoBottom(fault, where=rule.where, fix=STACK_LINE)
+    if rule.silent and not memory:
         fault = "a machine without a stack has no silent moves"
         fix = "let the rule read a label, or give the machine a `stack` line"
-        error = CannotRead(fault, fix=fix)
-    if error is not None:
-        error.where = rule.where
-        raise error
+        raise CannotRead(fault, where=rule.where, fix=fix)
 
 
 def _otherwise(document: Document) -> Otherwise:

@@ -232,9 +232,7 @@ def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
         yield from find_unknown(UnknownState, [machine.start], states, "the `start` line")
     otherwise = machine.otherwise
     targets = [] if otherwise.target is None else [otherwise.target]
-    if otherwise.action not in ("stay", "go", "error") or (otherwise.action == "go") != bool(
-        targets
-    ):
+    if (otherwise.action, len(targets)) not in (("stay", 0), ("go", 1), ("error", 0)):
         fault = f"`otherwise {otherwise.action}` is not a rule"
         yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
     place = "the `otherwise` line"
