@@ -45,8 +45,7 @@ def agree(dpda, words):
 def test_the_example_of_its_documentation():
     assert agree(DPDA(**AS_MANY), WORDS) == 3
     machine = machine_of(DPDA(**AS_MANY))
-    assert machine.stack == ("0", "1")
-    assert "begin" not in machine.states
+    assert machine.stack == ("bottom", "0", "1")
     assert (
         machine.run(
             [frozenset(), frozenset("a"), frozenset(), frozenset("b"), frozenset({"end"})]

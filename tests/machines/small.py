@@ -46,3 +46,8 @@ def counting(*rules, counters=1, name="c", otherwise=STAY):
 def reward_machine(name, events, *rest):
     """A reward machine: all but the stack is given."""
     return PushdownRewardMachine(name, events, ("#",), *rest)
+
+
+def plain_rule(source, target, guard, reward):
+    """A rule that leaves the stack alone."""
+    return Transition(source, target, guard, "eps", (), reward)

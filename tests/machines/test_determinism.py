@@ -12,9 +12,9 @@ from pdrm.machines.guards import And, Event, Exactly, Not
 from pdrm.machines.heads import heads_in_play, reachable_heads
 from pdrm.machines.labels import Alphabet, LabelSets
 from pdrm.machines.pushdown import Head, PushdownRewardMachine
-from pdrm.machines.transitions import ANY, Configuration, Otherwise, Transition
+from pdrm.machines.transitions import ANY, Configuration, Otherwise
 from tests.machines.loose import STATES, SYMBOLS, parts, rule
-from tests.machines.small import reward_machine
+from tests.machines.small import plain_rule, reward_machine
 
 TRIALS = 1_000
 LONG = 3_000  # silent moves; a machine this small ends sooner or never
@@ -212,7 +212,7 @@ def many_readings(chance):
         guards.append([sign for number, sign in enumerate(signs) if number != spare])
     chance.shuffle(guards)
     return [
-        Transition.plain("u", "d", And(tuple(signs)) if len(signs) > 1 else signs[0], 0)
+        plain_rule("u", "d", And(tuple(signs)) if len(signs) > 1 else signs[0], 0)
         for signs in guards
     ]
 

@@ -8,7 +8,7 @@ from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Not, Or
 from pdrm.machines.transitions import Otherwise, Transition
-from tests.machines.small import counting, machine, reward_machine, rule, said
+from tests.machines.small import counting, machine, plain_rule, reward_machine, rule, said
 
 A, B = Event("A"), Event("B")
 NUMBERS = [np.float64(-0.01), np.float32(-0.5), np.int64(3), 100_000, True]
@@ -21,7 +21,7 @@ def build(reward):
         CountingTransition("u", "f", A, ["-"], [np.int64(2)], reward), otherwise=otherwise
     )
     yield reward_machine(
-        "r", ("A",), "u", ("f",), otherwise, (Transition.plain("u", "f", Exactly({"A"}), reward),)
+        "r", ("A",), "u", ("f",), otherwise, (plain_rule("u", "f", Exactly({"A"}), reward),)
     )
 
 
@@ -54,7 +54,7 @@ WRONG = [
         for call in (
             (Transition, "u", "f", A, "#", (), reward),
             (CountingTransition, "u", "f", A, ("-",), (0,), reward),
-            (Transition.plain, "u", "f", A, reward),
+            (plain_rule, "u", "f", A, reward),
             (Otherwise.stay, reward),
             (Otherwise.go, "u", reward),
         )
@@ -69,7 +69,7 @@ WRONG = [
         for guard in ("A" * 41, None, frozenset("A"))
         for call in (
             (Transition, "u", "f", guard, "#", (), 0),
-            (Transition.plain, "u", "f", guard, 0),
+            (plain_rule, "u", "f", guard, 0),
             (CountingTransition, "u", "f", guard, ("-",), (0,), 0),
         )
     ),
@@ -91,7 +91,7 @@ def test_what_has_the_wrong_type_is_refused():
 
 
 def test_lists_are_as_good_as_tuples():
-    rules = [Transition.plain("u", "d", Event("a"), 1)]
+    rules = [plain_rule("u", "d", Event("a"), 1)]
     lists = ["a", "b"], "u", ["d"], Otherwise.stay(0), rules, [["a", "b"]], ["u"]
     tuples = ("a", "b"), "u", ("d",), Otherwise.stay(0), tuple(rules), (("a", "b"),), ("u",)
     assert hash(reward_machine("m", *lists)) == hash(reward_machine("m", *tuples))

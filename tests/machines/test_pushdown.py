@@ -3,16 +3,16 @@
 import math
 
 from pdrm.machines.guards import SILENT, Event
-from pdrm.machines.transitions import Configuration, Otherwise, Transition, number_text
-from tests.machines.small import machine, reward_machine, rule, said
+from pdrm.machines.transitions import Configuration, Otherwise, number_text
+from tests.machines.small import machine, plain_rule, reward_machine, rule, said
 
 A = frozenset("A")
 
 
 def test_a_start_without_rules_is_a_state_only_if_no_state_has_rules():
     assert reward_machine("r", ("A",), "u", (), Otherwise.stay(0), ()).states == ("u",)
-    going = Transition.plain("v", "u", Event("A"), 0)
-    back = Transition.plain("u", "v", Event("A"), 0)
+    going = plain_rule("v", "u", Event("A"), 0)
+    back = plain_rule("u", "v", Event("A"), 0)
     assert "E0201" in said(reward_machine, "r", ("A",), "u", (), Otherwise.stay(0), (going,))
     both = reward_machine("r", ("A",), "u", (), Otherwise.stay(0), (going, back))
     assert both.states == ("u", "v")

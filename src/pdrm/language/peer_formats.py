@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -64,16 +64,19 @@ def read_toro_icarte(text: str, document: Document) -> None:
                 document.add_rule(rule)
                 states |= {rule.source: None, rule.target: None}
                 events |= events_of(rule.guard)
-    where = first.at(1)
-    _add_header(document, where, "events", sorted(events))
-    _add_header(document, where, "states", [state for state in states if state not in final])
-    _add_header(document, where, "start", [begin])
-    _add_header(document, where, "otherwise", ["go", UNDEFINED, "0"])
-    _add_header(document, second.at(1), "final", [*final, UNDEFINED])
+    headers = {
+        "events": sorted(events),
+        "states": [state for state in states if state not in final],
+        "start": [begin],
+        "otherwise": ["go", UNDEFINED, "0"],
+    }
+    _add_headers(document, first.at(1), headers)
+    _add_headers(document, second.at(1), {"final": [*final, UNDEFINED]})
 
 
-def _add_header(document: Document, where: Where, keyword: str, words: Iterable[str]) -> None:
-    document.add_header([Word(word, where) for word in (keyword, *words)])
+def _add_headers(document: Document, where: Where, headers: dict[str, list[str]]) -> None:
+    for keyword, words in headers.items():
+        document.add_header([Word(word, where) for word in (keyword, *words)])
 
 
 def _rule(line: Line) -> Transition:
@@ -150,11 +153,8 @@ def read_automaton(text: str, document: Document) -> None:
     rejected = fresh_name("rejected", states)
     end = fresh_name("end", letters)
     below = fresh_name("bottom", symbols)
-    symbols = [bottom, *sorted(set(symbols) - {bottom})]
-    first, reading = start, states
-    if any(rule.top == bottom and rule.push[-1:] != (bottom,) for rule in rules):
-        document.add_rule(Transition(begin, start, SILENT, below, (bottom, below), 0.0, where))
-        first, symbols, states = begin, [below, *symbols], [begin, *states]  # it may be empty
+    symbols = [below, bottom, *sorted(set(symbols) - {bottom})]
+    document.add_rule(Transition(begin, start, SILENT, below, (bottom, below), 0.0, where))
     for rule in rules:
         passed = rule.target + PASSED if rule.silent and rule.target in passing else rule.target
         after = passed if rule.source in final else rule.target
@@ -162,19 +162,22 @@ def read_automaton(text: str, document: Document) -> None:
         if rule.source in passing:
             document.add_rule(replace(rule, source=rule.source + PASSED, target=passed))
     ended = Exactly(frozenset([end]))
-    for state in reading:
+    for state in states:
         document.add_rule(Transition(state, state, Exactly(frozenset()), ANY, (ANY,), 0.0, where))
         top = ANY if state in accepting else below
-        if state in accepting or (mode != "final_state" and below in symbols):
+        if state in accepting or mode != "final_state":
             document.add_rule(Transition(state, accepted, ended, top, (top,), 1.0, where))
     events = [*sorted(letters), end]
-    _add_header(document, where, "events", events)
-    _add_header(document, where, "exclusive", events)
-    _add_header(document, where, "stack", symbols)
-    _add_header(document, where, "states", states)
-    _add_header(document, where, "start", [first])
-    _add_header(document, where, "final", [accepted, rejected])
-    _add_header(document, where, "otherwise", ["go", rejected, "0"])
+    headers = {
+        "events": events,
+        "exclusive": events,
+        "stack": symbols,
+        "states": [begin, *states],
+        "start": [begin],
+        "final": [accepted, rejected],
+        "otherwise": ["go", rejected, "0"],
+    }
+    _add_headers(document, where, headers)
 
 
 def _rules(table: Any, where: Where) -> Iterator[Transition]:

@@ -73,18 +73,14 @@ class TaskOptions:
             raise BadSetting(f"`accept` is {self.accept!r}", fix='use "first" or "end"')
         if isinstance(self.fail, str) and self.fail != IGNORE:
             raise BadSetting(f"`fail` is {self.fail!r}", fix='use a number, None or "ignore"')
-        paid: object = self.complete
-        if not isinstance(paid, Mapping):
-            fix = 'give numbers by rule: complete={"pair": 0.1}'
-            raise BadSetting(f"`complete` is {str(paid)[:40]!r}", fix=fix)
         checked: dict[str, object] = {
             "reward": reward_of(self.reward),
             "step": reward_of(self.step),
             "complete": {one: reward_of(n) for one, n in self.complete.items()},
             "events": names_of("events", self.events),
         }
-        if self.fail is not None and self.fail != IGNORE:
-            checked["fail"] = reward_of(self.fail)  # type: ignore[arg-type] # it refuses a text
+        if not isinstance(self.fail, str | None):
+            checked["fail"] = reward_of(self.fail)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

@@ -26,6 +26,7 @@ from pdrm.errors import (
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, LabelSet
 from pdrm.machines.machine import Machine, Reading, labels_left
+from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import LabelRead, Otherwise, Rule, number_text
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
@@ -279,13 +280,10 @@ def _reach_cases(
 ) -> dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
     sets = machine.sets
-    states = (*machine.states, *machine.final)
     found: dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]] = {}
-    todo = [Case(machine.start, (ZERO,) * machine.counters)]
-    while todo:
-        case = todo.pop()
-        if case in found:
-            continue
+
+    def moves(head: tuple[Case, None]) -> Iterator[tuple[Case, tuple[None]]]:
+        case, _ = head
         if len(found) == MOST_CASES:
             raise TooManyCases(f"there are more than {MOST_CASES:,} states and zero patterns")
         counters = tuple(map(int, case.zeros))
@@ -296,16 +294,15 @@ def _reach_cases(
         ]
         found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:
-            ways = product(*map(_zeros_after, case.zeros, rule.changes))
-            todo += [Case(rule.target, zeros) for zeros in ways]
+            for zeros in product(*map(_zeros_after, case.zeros, rule.changes)):
+                yield Case(rule.target, zeros), (None,)
         left = labels_left(machine, case.state, rules)
         if left and not any(rule.silent for rule in rules):
             found[case] += left
-            todo.append(case._replace(state=machine.otherwise.target or case.state))
-    return {
-        case: found[case]
-        for case in sorted(found, key=lambda case: (states.index(case.state), case.zeros))
-    }
+            yield case._replace(state=machine.otherwise.target or case.state), (None,)
+
+    saturate(moves, [(Case(machine.start, (ZERO,) * machine.counters), (None,))])
+    return found
 
 
 def _zeros_after(zero: str, change: int) -> str:

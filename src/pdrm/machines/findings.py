@@ -92,12 +92,9 @@ def _find_undefined_cases(
         named = f"state{'s' * (len(states) > 1)} {', '.join(states)}"
         yield Finding("W0602", f"in {named}{case}: `otherwise {otherwise}`")
     if undefined and machine.final and otherwise.action == "stay" and otherwise.reward > 0:
-        said = f"pays {number_text(otherwise.reward)} for every step in which no rule applies"
-        wrong = "; write"
-        if any(state in machine.final for state, _ in readings):
-            wrong = ": waiting may pay more than ending; pay for the step that ends the task, and"
-        text = f"`otherwise {otherwise}` {said}{wrong} `otherwise stay 0` or less"
-        yield Finding("W0606", text, otherwise.where)
+        said = f"`otherwise {otherwise}` pays for every step in which no rule applies"
+        fix = "pay for the step that ends the task, and write `otherwise stay 0` or less"
+        yield Finding("W0606", f"{said}: waiting may pay more than ending; {fix}", otherwise.where)
 
 
 def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iterator[Finding]:
@@ -163,20 +160,20 @@ def _find_misplaced_bottom(
     bottom = machine.stack[0]
     pushed_again = any(bottom in rule.push and rule.top != bottom for rule in machine.transitions)
     taken_off = any(rule.top == bottom and bottom not in rule.push for rule in machine.transitions)
-    at_bottom = [
+    at_bottom = dict.fromkeys(
         rule for head, found in readings.items() if head.top == bottom for rule, _ in found
-    ]
-    for rule in dict.fromkeys(at_bottom):
+    )
+    fix = "the new top stands leftmost: to push A, write `z / A z`"
+    for rule in at_bottom:
         if not isinstance(rule, Transition):
             continue
         pushed = rule.replacement(bottom)
-        others = [symbol for symbol in rule.push if symbol not in (ANY, bottom)]
-        meant = " ".join((*others, ANY if rule.top == ANY else bottom))
-        fix = f"the new top stands leftmost: to push, write {meant} after the slash"
         if bottom in pushed and pushed[-1] != bottom and not taken_off:
-            said = f"`{rule}` puts {' '.join(others)} below the bottom symbol {bottom}, where it is never seen"
+            said = (
+                f"`{rule}` puts symbols below the bottom symbol {bottom}, where they are never seen"
+            )
             yield Finding("W0614", f"{said}; {fix}", rule.where)
-        if rule.top == ANY and rule.push and ANY not in rule.push and not pushed_again:
+        if rule.top == ANY and pushed and ANY not in rule.push and not pushed_again:
             heads = explore_machine(machine, Configuration(rule.target, pushed))
             later = {state for state, _ in heads}
             looks = [
@@ -289,9 +286,7 @@ def _find_paying_loops(
                 label = None if rule.silent else labels.example()
                 effect = replace_top(head, rule)
                 moves[head].append(PaidMove(*effect, rule.reward, label, rule))
-    wrong = "repeated, it pays again"
-    if any(head.state in machine.final for head in readings):
-        wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
+    wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
     warned = set[str]()
     for loop in find_paying_loops(moves):
         state, top = loop.head

@@ -424,10 +424,9 @@ class LabelSet:
 
     def __str__(self) -> str:
         """The first conjunctions of the formula, for messages."""
-        formula, alphabet = self.formula(), self.sets.alphabet
+        formula = self.formula()
         parts = formula.parts if isinstance(formula, Or) else (formula,)
-        none = spell_out(Exactly(frozenset()), alphabet.events)
-        several = len(alphabet.events) > 1
-        shown = ["{}" if several and part == none else str(part) for part in parts[:MOST_SHOWN]]
+        none = spell_out(Exactly(frozenset()), self.sets.alphabet.events)
+        shown = ["{}" if part == none else str(part) for part in parts[:MOST_SHOWN]]
         more = [f"… ({len(parts) - MOST_SHOWN} more)"] if len(parts) > MOST_SHOWN else []
         return " | ".join([*shown, *more])

@@ -296,8 +296,6 @@ def _refuse_silent_moves(
     state, top = heads[0]
     rules = [silent[head] for head in heads]
     shown = [f"\n    {rule}" for rule in rules[:MOST_SHOWN]]
-    if len(rules) > MOST_SHOWN:
-        shown.append(f"\n    … ({len(rules)} moves before it repeats)")
     return EndlessSilentMoves(
         f"{said} in state `{state}` with `{top}` on top:{''.join(shown)}",
         where=rules[0].where,

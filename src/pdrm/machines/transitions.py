@@ -90,16 +90,6 @@ class Transition(Rule):
         Rule.__post_init__(self)
         object.__setattr__(self, "push", tuple(self.push))
 
-    @classmethod
-    def plain(cls, source: str, target: str, guard: Guard, reward: float) -> Transition:
-        """A rule that leaves the stack alone, as all rules of a reward machine do (Section 2).
-
-        >>> from pdrm.machines.guards import Event
-        >>> print(Transition.plain("u0", "u1", Event("A"), 1))
-        u0 -> u1 : A, eps / eps, 1
-        """
-        return cls(source, target, guard, NONE, (), reward)
-
     @property
     def leaves_stack(self) -> bool:
         """The rule neither looks at the stack nor changes it."""
