@@ -8,7 +8,7 @@ their tops by equally many symbols, as visibly pushdown automata over the same c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import NamedTuple
@@ -42,7 +42,7 @@ from pdrm.machines.guards import (
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import ANY, NONE, Otherwise, Stack, Transition, reward_of
+from pdrm.machines.transitions import ANY, NONE, Acting, Otherwise, Stack, reward_of
 
 
 def combine(
@@ -137,42 +137,29 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
 # --- One part
 
 
-class PartMove(NamedTuple):
-    """A move of a part. The push is None if it has no stack, or is finished."""
-
-    target: str
-    push: Stack | None
-    reward: float
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A machine that takes part, and its moves at a state and a top (None for the empty stack)."""
+    """A machine that takes part."""
 
     name: str
     machine: PushdownRewardMachine
     weight: float
 
-    def silent(self, state: str, top: str | None) -> PartMove | None:
-        """The silent move."""
-        rule = self.machine.rule(state, None, top)
-        return None if rule is None else self.act(state, top, rule)
-
-    def moves(self, state: str, top: str | None) -> Iterator[tuple[Guard, PartMove]]:
-        """Guards in the order in which they are tried, and their moves; other labels are errors."""
+    def readings(self, state: str, top: str | None) -> Iterator[tuple[Guard, Acting]]:
+        """Guards in the order in which they are tried, and what acts; other labels are errors."""
         rules = self.machine.rules_from[state]
         for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # one that names the top first
             if not rule.silent and rule.looks_at(top):
-                yield rule.guard, self.act(state, top, rule)
+                yield rule.guard, rule
         otherwise = STAY if state in self.machine.final else self.machine.otherwise
         if otherwise.action != "error":
-            yield ALWAYS, self.act(state, top, otherwise)
+            yield ALWAYS, otherwise
 
-    def act(self, state: str, top: str | None, acting: Transition | Otherwise) -> PartMove:
-        """The move by a rule, or by none."""
-        runs = not self.machine.leaves_stack and state not in self.machine.final
-        push = acting.replacement(top) if runs else None
-        return PartMove(acting.target or state, push, self.weight * acting.reward)
+    def push(self, state: str, top: str | None, acting: Acting) -> Stack | None:
+        """The symbols that replace the top; None if the part has no stack, or is finished."""
+        if self.machine.leaves_stack or state in self.machine.final:
+            return None
+        return acting.replacement(top)
 
 
 # --- All parts together
@@ -277,47 +264,54 @@ class Product:
             return []
         if place.phase == FAILED:
             return [DraftMove(self.sets.all.node, place, (top,), 0.0)]
-        at = list(zip(self.parts, place.states, top, strict=True))
-        silent = [part.silent(state, own) for part, state, own in at]
+        silent = [
+            part.machine.rule(state, None, own)
+            for part, state, own in zip(self.parts, place.states, top, strict=True)
+        ]
         if any(silent):
-            moves = [
-                move or part.act(state, own, STAY)
-                for move, (part, state, own) in zip(silent, at, strict=True)
-            ]
-            return [self._join(head, moves, place.phase, None)]
+            return [self._join(head, [rule or STAY for rule in silent], place.phase, None)]
         settled = self._settle(place)
         if settled != place:
             return [DraftMove(None, settled, (top,), 0.0)]
         found: dict[DraftMove, int] = {}
-        for labels, moves in self._cases(head):
+        for labels, acting in self._cases(head):
             before = self.sets.choose(self.end, FALSE, labels)
             at_end = self.sets.choose(self.end, labels, FALSE)
             for phase, read in ((RUN, before), (JUDGE, at_end)):
                 if read != FALSE:
-                    effect = self._join(head, moves, phase, read)._replace(labels=None)
+                    effect = self._join(head, acting, phase, read)._replace(labels=None)
                     found[effect] = self.sets.choose(read, TRUE, found.get(effect, FALSE))
         return [effect._replace(labels=labels) for effect, labels in found.items()]
 
-    def _cases(self, head: Head) -> list[tuple[int, list[PartMove]]]:
-        """Labels, and the moves of the parts; labels at which a part has none are left out."""
-        cases: list[tuple[int, list[PartMove]]] = [(self.sets.all.node, [])]
+    def _cases(self, head: Head) -> list[tuple[int, list[Acting]]]:
+        """Labels, and what acts in each part; labels at which nothing does in a part are left out."""
+        cases: list[tuple[int, list[Acting]]] = [(self.sets.all.node, [])]
         for part, state, top in zip(self.parts, head[0].states, head[1], strict=True):
-            split: list[tuple[int, list[PartMove]]] = []
-            for left, moves in cases:
-                for guard, move in part.moves(state, top):
+            split: list[tuple[int, list[Acting]]] = []
+            for left, before in cases:
+                for guard, acting in part.readings(state, top):
                     if isinstance(guard, Exactly):  # it is exact about the part's own events
                         guard = spell_out(guard, part.machine.events)
                     held = self.sets.holding(guard).node
                     here = self.sets.choose(held, left, FALSE)
                     left = self.sets.choose(held, FALSE, left)
                     if here != FALSE:
-                        split.append((here, [*moves, move]))
+                        split.append((here, [*before, acting]))
             cases = split
         return cases
 
-    def _join(self, head: Head, moves: list[PartMove], phase: str, labels: int | None) -> DraftMove:
+    def _join(
+        self, head: Head, acting: Sequence[Acting], phase: str, labels: int | None
+    ) -> DraftMove:
         """The parts' moves as one: their states and symbols side by side."""
-        place = Place(tuple(move.target for move in moves), phase)
+        states: list[str] = []
+        pushes: list[Stack | None] = []
+        paid: list[float] = []
+        for part, state, top, acts in zip(self.parts, head[0].states, head[1], acting, strict=True):
+            states.append(acts.target or state)
+            pushes.append(part.push(state, top, acts))
+            paid.append(part.weight * acts.reward)
+        place = Place(tuple(states), phase)
         rules = [
             rule
             for part, state in zip(self.parts, place.states, strict=True)
@@ -325,23 +319,23 @@ class Product:
         ]
         if not any(rule.silent for rule in rules):
             place = self._settle(place)
-        paid = add_rewards(*(move.reward for move in moves))
-        lengths = {len(move.push) for move in moves if move.push is not None}
+        reward = add_rewards(*paid)
+        lengths = {len(push) for push in pushes if push is not None}
         if len(lengths) > 1:
-            raise self._refuse(head, moves, labels)
+            raise self._refuse(head, pushes, labels)
         if not lengths:
-            return DraftMove(labels, place, (head[1],), paid)
+            return DraftMove(labels, place, (head[1],), reward)
         fill = (FILLER,) * lengths.pop()
-        pushes = [fill if move.push is None else move.push for move in moves]
+        filled = [fill if push is None else push for push in pushes]
         below = (self.empty,) if head[1] == self.empty else ()
-        return DraftMove(labels, place, (*zip(*pushes, strict=True), *below), paid)
+        return DraftMove(labels, place, (*zip(*filled, strict=True), *below), reward)
 
-    def _refuse(self, head: Head, moves: list[PartMove], labels: int | None) -> CannotCombine:
+    def _refuse(self, head: Head, pushes: list[Stack | None], labels: int | None) -> CannotCombine:
         """The error that the stacks move apart."""
         does = []
-        for part, top, move in zip(self.parts, head[1], moves, strict=True):
-            if move.push is not None:
-                does.append(f"`{part.name}` by `{top or NONE} / {' '.join(move.push) or NONE}`")
+        for part, top, push in zip(self.parts, head[1], pushes, strict=True):
+            if push is not None:
+                does.append(f"`{part.name}` by `{top or NONE} / {' '.join(push) or NONE}`")
         at = "silently"
         if labels is not None:
             at = f"at label {label_text(LabelSet(self.sets, labels).example())}"

@@ -101,8 +101,10 @@ def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iter
     reached = {state for state, _ in readings}
     used = {id(rule) for applying in readings.values() for rule, _ in applying}
     for rule in machine.transitions:
+        if id(rule) in used:
+            continue
         never = not rule.silent and not machine.sets.of(rule.guard)
-        if never or (id(rule) not in used and rule.source in reached):
+        if never or rule.source in reached:
             why = f"no label fits `{rule.guard}`" if never else idle
             said = f"the rule {machine.rule_text(rule)} never applies: {why}"
             yield Finding("W0603", said, rule.where)
