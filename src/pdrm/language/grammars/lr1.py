@@ -229,14 +229,8 @@ class BottomUp:
         return [move or read]
 
     def name_state(self, state: State) -> str:
-        """The nonterminal of a reduction, the letter, and the symbols that are still to be popped."""
-        if not isinstance(state, Reduction):
-            return str(state)
-        name = self.grammar.names[state.left]
-        if state.letter is not None:
-            example = self.grammar.letters.example
-            name += f".{'end' if state.letter == NO_MORE else example(state.letter)}"
-        return f"{name}.{state.pops}" if state.pops else name
+        """The nonterminal of a reduction."""
+        return self.grammar.names[state.left] if isinstance(state, Reduction) else str(state)
 
     def name_symbol(self, symbol: Symbol) -> str:
         """The symbol before the dot of an item."""
