@@ -61,12 +61,8 @@ def test_which_texts_are_taken_for_such_files():
         "0",
         "0\n",
         "",
-        "[1]\n0",
-        "0 1\n[1]",
         "0\n[a]",
         "0\n1",
         "\n\n\n\n\n\n\n0\n[1]",
-        "name x\n[1]",
-        "1234567890\n[1]",
     ):
         assert not looks_like_toro_icarte(text), text

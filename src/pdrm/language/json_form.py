@@ -38,7 +38,7 @@ VERSION = "1"
 
 
 def to_json(machine: AnyMachine) -> str:
-    """The machine as JSON text, one rule per line.
+    """The machine as JSON text.
 
     >>> from pdrm.language.loading import catalogue
     >>> print(to_json(catalogue("anbn")).partition(",")[0])
@@ -52,14 +52,8 @@ def to_json(machine: AnyMachine) -> str:
     if otherwise.action != "error":
         do["reward"] = otherwise.reward
     head = {"pdrm": int(VERSION), **header_of(machine), "otherwise": do}
-    lines = [f"  {_encode(key)}: {_encode(value)}," for key, value in head.items()]
-    stacked = "stack" in head
-    rules = ",\n".join(f"    {_encode(_rule(rule, stacked))}" for rule in machine.transitions)
-    return "\n".join(["{", *lines, '  "rules": [', *([rules] if rules else []), "  ]", "}", ""])
-
-
-def _encode(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    rules = [_rule(rule, "stack" in head) for rule in machine.transitions]
+    return json.dumps({**head, "rules": rules}, ensure_ascii=False, indent=2) + "\n"
 
 
 def _rule(rule: Transition | CountingTransition, stacked: bool) -> dict[str, Any]:
@@ -119,10 +113,10 @@ def inside(where: Where, *keys: str | int) -> Where:
     """The place of a part of a value, of a part of that, and so on."""
     *outer, key = keys
     where = inside(where, *outer) if outer else where
-    path = f"{where.path}[{_encode(key if isinstance(key, int) else key[:40])}]"
     if isinstance(key, str) and key.isidentifier() and len(key) <= 40:
-        path = f"{where.path}.{key}".removeprefix(".")
-    return replace(where, path=path)
+        return replace(where, path=f"{where.path}.{key}".removeprefix("."))
+    shown = key if isinstance(key, int) else json.dumps(key[:40], ensure_ascii=False)
+    return replace(where, path=f"{where.path}[{shown}]")
 
 
 def read_values(text: str, file: str) -> Any:

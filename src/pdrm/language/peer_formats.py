@@ -38,9 +38,8 @@ UNDEFINED = "undefined"
 
 def looks_like_toro_icarte(text: str) -> bool:
     """Return True if a text begins as such a file does, or has its rules soon (a line before them may be missing)."""
-    lines = [line for line in text.split("\n", 8)[:8] if line.strip()]
-    begins = len(lines) > 1 and FIRST.fullmatch(lines[0]) and SECOND.fullmatch(lines[1])
-    return bool(begins) or any(RULE.fullmatch(line) for line in lines)
+    lines = text.split("\n", 8)[:8]
+    return any(SECOND.fullmatch(line) or RULE.fullmatch(line) for line in lines)
 
 
 def read_toro_icarte(text: str, document: Document) -> None:

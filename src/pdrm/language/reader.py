@@ -332,6 +332,8 @@ class _Reader:
         self.maps: dict[str, dict[str, str]] = {}
         lines = split_lines(text, document.file)
         self.lines = [line for line in lines if line.code.strip()]
+        self.parsers: dict[int, LineParser] = {}
+        """Those of lines in a `for`, which are read again."""
         self.words = 0
         self.variables: dict[str, Where] = {}
 
@@ -341,7 +343,9 @@ class _Reader:
         at = begin
         while at < end:
             line = self.lines[at]
-            parser = LineParser(line, self.maps)
+            parser = self.parsers.get(at) or LineParser(line, self.maps)
+            if values:
+                self.parsers[at] = parser
             self.words += len(parser.tokens)
             if self.words > MOST_WORDS:
                 fix = "use fewer or smaller loops, or build the machine in Python"

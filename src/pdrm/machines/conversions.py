@@ -127,9 +127,7 @@ class Stage(NamedTuple):
     @property
     def stem(self) -> str:
         """Its name, unless that is taken."""
-        if self.kind == DIVIDE:
-            return f"{self.head.state}%{self.remainder}"
-        return f"{self.head.state}@{self.head.top or ''}{self.kind}{'.'.join(self.left)}"
+        return f"{self.head.state}@{self.head.top or ''}{self.kind}"
 
 
 def head_names(machine: PushdownRewardMachine) -> dict[Head, str]:

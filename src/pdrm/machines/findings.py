@@ -70,8 +70,7 @@ def _find_unreachable_states(machine: AnyKind, readings: Readings[S]) -> Iterato
     reached = {state for state, _ in readings}
     for state in (*machine.states, *machine.final):
         if state not in reached:
-            kind = "final state" if state in machine.final else "state"
-            yield Finding("W0601", f"{kind} `{state}` cannot be reached by any word")
+            yield Finding("W0601", f"state `{state}` cannot be reached by any word")
 
 
 def _find_undefined_cases(

@@ -123,11 +123,11 @@ class PushdownRewardMachine(Machine[Transition, Configuration, Step]):
         """The heads with a silent move, in the order of states and tops, and the rule of each."""
         sources = {rule.source for rule in self.transitions if rule.silent}
         states = [state for state in self.states if state in sources]
-        found = {
-            (state, top): self.rule(state, None, top)
+        return {
+            (state, top): rule
             for state, top in product(states, (*self.stack, None))
+            if (rule := self.rule(state, None, top)) is not None
         }
-        return {head: rule for head, rule in found.items() if rule is not None}
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
