@@ -209,8 +209,7 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
         def describe(cases: list[Case]) -> str:
             return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
 
-        idle = "its counter tests never hold in that state"
-        return inspect(self, partial(_reach_cases, self), describe, idle)
+        return inspect(self, partial(_reach_cases, self), describe)
 
     def rule(
         self, state: str, label: Label | None, counters: tuple[int, ...]

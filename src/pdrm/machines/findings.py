@@ -38,7 +38,6 @@ def inspect(
     machine: AnyKind,
     find_readings: Callable[[], Readings[S]],
     describe: Callable[[list[S]], str],
-    idle: str,
     find_more: Callable[[Readings[S]], Iterable[Finding]] = lambda _: (),
 ) -> list[Finding]:
     """Every warning about a machine.
@@ -47,7 +46,6 @@ def inspect(
         machine: The machine.
         find_readings: Finds the rules that apply in each situation that occurs, and their labels.
         describe: Says what several situations of a state have in common.
-        idle: The reason for which a rule never applies.
         find_more: Finds what only this kind of machine is warned of; it comes first, because it often explains the others.
     """
     events = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
@@ -57,7 +55,7 @@ def inspect(
             *find_more(readings),
             *_find_unreachable_states(machine, readings),
             *_find_undefined_cases(machine, readings, describe),
-            *_find_idle_rules(machine, readings, idle),
+            *_find_idle_rules(machine, readings),
             *_find_unused("event", machine.events, events),
             *_find_no_pay(machine),
         ]
@@ -96,7 +94,7 @@ def _find_undefined_cases(
         yield Finding("W0606", f"{said}: waiting may pay more than ending; {fix}", otherwise.where)
 
 
-def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iterator[Finding]:
+def _find_idle_rules(machine: AnyKind, readings: Readings[S]) -> Iterator[Finding]:
     reached = {state for state, _ in readings}
     used = {id(rule) for applying in readings.values() for rule, _ in applying}
     for rule in machine.transitions:
@@ -104,7 +102,8 @@ def _find_idle_rules(machine: AnyKind, readings: Readings[S], idle: str) -> Iter
             continue
         never = not rule.silent and not machine.sets.of(rule.guard)
         if never or rule.source in reached:
-            why = f"no label fits `{rule.guard}`" if never else idle
+            why = "what it looks at never occurs in that state, or other rules beat it"
+            why = f"no label fits `{rule.guard}`" if never else why
             said = f"the rule {machine.rule_text(rule)} never applies: {why}"
             yield Finding("W0603", said, rule.where)
 
@@ -146,8 +145,7 @@ def inspect_pushdown(machine: PushdownRewardMachine) -> list[Finding]:
             return ""
         return f" with top {' or '.join(head.top or '(empty)' for head in heads)}"
 
-    idle = "its top of stack never occurs in that state, or other rules beat it"
-    return inspect(machine, find_readings, describe, idle, find_more)
+    return inspect(machine, find_readings, describe, find_more)
 
 
 def _find_misplaced_bottom(

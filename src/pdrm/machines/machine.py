@@ -224,7 +224,7 @@ def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
     states, events = machine.rules_from, machine.alphabet.positions
     for group in machine.exclusive:
         yield from find_unknown(UnknownEvent, group, events, "the `exclusive` line")
-        yield from _find_twice("event", group)
+        yield from find_bad_names("event", group)
     if machine.start in machine.final:
         fault = f"the start state `{machine.start}` is final"
         yield FinalStateWithRules(fault, fix="use another state as the start", word=machine.start)
@@ -264,10 +264,6 @@ def find_bad_names(
         elif name in reserved:
             fault = f"`{name}` is reserved and cannot be the name of a {kind}"
             yield BadName(fault, fix="choose another name", word=name)
-    yield from _find_twice(kind, names)
-
-
-def _find_twice(kind: str, names: Iterable[str]) -> Iterator[PdrmError]:
     for name, count in Counter(names).items():
         if count > 1:
             fault = f"{kind} `{name[:40]}` is listed twice"
