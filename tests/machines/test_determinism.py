@@ -9,9 +9,9 @@ import pytest
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
 from pdrm.language.loading import parse
 from pdrm.machines.guards import And, Event, Exactly, Not
-from pdrm.machines.heads import heads_in_play, reachable_heads
+from pdrm.machines.heads import Head, heads_in_play, reachable_heads
 from pdrm.machines.labels import Alphabet, LabelSets
-from pdrm.machines.pushdown import Head, PushdownRewardMachine
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, Configuration, Otherwise
 from tests.machines.loose import STATES, SYMBOLS, parts, rule
 from tests.machines.small import plain_rule, reward_machine

@@ -20,7 +20,7 @@ from pdrm.analysis.certificate import Certificate, demand, load_certificate, nee
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.errors import UnknownDomain, UnknownMachine
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown import replace_top, rule_at
+from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task

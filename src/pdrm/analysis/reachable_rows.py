@@ -14,7 +14,8 @@ import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge
-from pdrm.machines.pushdown import PushdownRewardMachine, replace_top, rule_at
+from pdrm.machines.heads import replace_top, rule_at
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import Frame, Waiting, saturate
 from pdrm.machines.tables import Integers
 from pdrm.machines.transitions import Configuration, TopSymbols

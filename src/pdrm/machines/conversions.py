@@ -12,9 +12,9 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import SILENT, Guard
-from pdrm.machines.heads import all_heads, readings_at
+from pdrm.machines.heads import Head, all_heads, readings_at
 from pdrm.machines.machine import fresh_name
-from pdrm.machines.pushdown import Head, PushdownRewardMachine
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, Configuration, Otherwise, Stack, Transition
 
 # --- 1-counter automata as pushdown machines that pay the same on every word (Appendix B)

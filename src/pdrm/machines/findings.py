@@ -12,10 +12,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooLarge, TooManyCases, Where
 from pdrm.machines.guards import Label, events_of, word_text
-from pdrm.machines.heads import all_heads, explore_machine, readings_at
+from pdrm.machines.heads import (
+    Head,
+    PushdownRules,
+    all_heads,
+    explore_machine,
+    readings_at,
+    replace_top,
+)
 from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import AnyKind
-from pdrm.machines.pushdown import Head, PushdownRewardMachine, replace_top
 from pdrm.machines.transitions import (
     ANY,
     Acting,
@@ -125,7 +131,7 @@ def _find_no_pay(machine: AnyKind) -> Iterator[Finding]:
 # --- Pushdown machines
 
 
-def inspect_pushdown(machine: PushdownRewardMachine) -> list[Finding]:
+def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     """Every warning about a pushdown machine."""
 
     def find_readings() -> Readings[Head]:
@@ -148,9 +154,7 @@ def inspect_pushdown(machine: PushdownRewardMachine) -> list[Finding]:
     return inspect(machine, find_readings, describe, find_more)
 
 
-def _find_misplaced_bottom(
-    machine: PushdownRewardMachine, readings: Readings[Head]
-) -> Iterator[Finding]:
+def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """Rules that read the bottom symbol and were probably meant to push, as `z / A z` does.
 
     `z / A` takes the bottom symbol away, and others look for it later; a machine that pushes it again may do so on purpose.
@@ -183,7 +187,7 @@ def _find_misplaced_bottom(
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
 
 
-def _find_dead_ends(machine: PushdownRewardMachine, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine
     there for ever. A state that no rule leaves at all is meant to be a dead end."""
     if machine.otherwise.action != "stay":
@@ -272,9 +276,7 @@ def find_paying_loops(
     return found
 
 
-def _find_paying_loops(
-    machine: PushdownRewardMachine, readings: Readings[Head]
-) -> Iterator[Finding]:
+def _find_paying_loops(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
     if not machine.final or machine.leaves_stack:
         return

@@ -6,27 +6,117 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import inf
 from typing import NamedTuple
 
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import LabelSet
-from pdrm.machines.machine import labels_left
-from pdrm.machines.pushdown import (
-    AnyHead,
-    Head,
-    PushdownRewardMachine,
-    replace_top,
-    rule_at,
-)
+from pdrm.machines.machine import Machine, labels_left
 from pdrm.machines.reach import Waiting, list_above, saturate
-from pdrm.machines.transitions import ANY, NONE, Acting, Configuration, TopSymbols
+from pdrm.machines.transitions import (
+    ANY,
+    BOTTOM,
+    NONE,
+    Acting,
+    Configuration,
+    Step,
+    TopSymbols,
+    Transition,
+)
 
 
-def readings_at(machine: PushdownRewardMachine, head: AnyHead) -> list[tuple[Acting, LabelSet]]:
+class PushdownRules(Machine[Transition, Configuration, Step]):
+    """The stack symbols and rules of a pushdown machine, and which of the rules applies."""
+
+    stack: tuple[str, ...]
+
+    @cached_property
+    def leaves_stack(self) -> bool:
+        """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
+        plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
+        return plain and self.stack == (BOTTOM,)
+
+    @cached_property
+    def _at(self) -> dict[tuple[str, str, bool], list[Transition]]:
+        """The rules by source, top and whether they are silent."""
+        at = defaultdict(list)
+        for rule in self.transitions:
+            at[rule.source, rule.top, rule.silent].append(rule)
+        return dict(at)
+
+    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
+        """The one rule that applies; a rule that names the top beats a rule with `z`.
+
+        Args:
+            state: A state of the machine.
+            label: The label that is read (None for the silent rule).
+            top: The topmost symbol (None if the stack is empty).
+        """
+        for looked in (NONE,) if top is None else (top, NONE, ANY):
+            for rule in self._at.get((state, looked, label is None), ()):
+                if label is None or rule.guard.holds(label):
+                    return rule
+        return None
+
+    def _silent_rules(self) -> dict[AnyHead, Transition]:
+        """The heads with a silent move, in the order of states and tops, and the rule of each."""
+        sources = {rule.source for rule in self.transitions if rule.silent}
+        states = [state for state in self.states if state in sources]
+        return {
+            (state, top): rule
+            for state, top in product(states, (*self.stack, None))
+            if (rule := self.rule(state, None, top)) is not None
+        }
+
+
+class Head(NamedTuple):
+    """A state and a top symbol (None for the empty stack)."""
+
+    state: str
+    top: str | None
+
+
+AnyHead = tuple[str, str | None]
+"""A head, or its two parts as a plain tuple, as `saturate` has it."""
+
+
+def replace_top(head: AnyHead, rule: Acting) -> tuple[str, TopSymbols]:
+    """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
+    below all others, which is never popped."""
+    state, top = head
+    pushed = rule.replacement(top)
+    return rule.target or state, pushed if top is not None else (*pushed, None)
+
+
+def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> Acting | None:
+    """Return the rule that applies at a head, or `otherwise` if it leads on.
+
+    Args:
+        machine: The machine.
+        head: A head whose state is not final.
+        label: The label that is read (None for the silent move).
+
+    Returns:
+        The rule or `otherwise`; None if there is no move.
+
+    Example:
+        >>> from pdrm.language.loading import catalogue
+        >>> print(rule_at(catalogue("letter"), Head("u0", "#"), frozenset("A")))
+        u0 -> u0 : {A}, z / A z, -0.01
+    """
+    state, top = head
+    rule = machine.rule(state, label, top)
+    if rule is None and label is not None and machine.otherwise.action != "error":
+        return machine.otherwise
+    return rule
+
+
+def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[Acting, LabelSet]]:
     """The rules that apply at a head for some label, each with the labels that it reads: a silent rule alone, with none; or
     reading ones, those that name the top before those with `z`, and `otherwise` with the labels that are left."""
     state, top = head
@@ -51,7 +141,7 @@ def readings_at(machine: PushdownRewardMachine, head: AnyHead) -> list[tuple[Act
 
 
 def explore_machine(
-    machine: PushdownRewardMachine, begin: Configuration | None = None
+    machine: PushdownRules, begin: Configuration | None = None
 ) -> Waiting[str, str | None]:
     """The heads that occur from a configuration on (default: the start), as `saturate` finds them."""
     first = begin or Configuration(machine.start, machine.stack[:1])
@@ -62,13 +152,13 @@ def explore_machine(
     return saturate(moves, [(first.state, (*first.stack, None))])
 
 
-def reachable_heads(machine: PushdownRewardMachine) -> set[Head]:
+def reachable_heads(machine: PushdownRules) -> set[Head]:
     """Every head that some word leads to. Final states have heads too."""
     return {Head(*head) for head in explore_machine(machine)}
 
 
 def heads_in_play(
-    machine: PushdownRewardMachine, begin: Iterable[Configuration], labels: Collection[Label]
+    machine: PushdownRules, begin: Iterable[Configuration], labels: Collection[Label]
 ) -> set[Head]:
     """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
 
@@ -92,7 +182,7 @@ def heads_in_play(
     return waiting
 
 
-def all_heads(machine: PushdownRewardMachine) -> list[Head]:
+def all_heads(machine: PushdownRules) -> list[Head]:
     """Every state, final ones too, with every top of stack, the empty one last."""
     pairs = product((*machine.states, *machine.final), (*machine.stack, None))
     return list(map(Head._make, pairs))
@@ -111,7 +201,7 @@ class Settled(NamedTuple):
     """The moves that pushed."""
 
 
-def settle(machine: PushdownRewardMachine, here: Settled) -> Settled:
+def settle(machine: PushdownRules, here: Settled) -> Settled:
     """Make silent moves until none applies or all known symbols are popped."""
     while here.known and (rule := machine.rule(here.state, None, here.known[0])) is not None:
         state, pushed = replace_top((here.state, here.known[0]), rule)
@@ -122,9 +212,7 @@ def settle(machine: PushdownRewardMachine, here: Settled) -> Settled:
 # --- Bounds on the stack that hold on every word: how deep a step looks, how high the stack gets, how fast it grows
 
 
-def _greatest_gains(
-    machine: PushdownRewardMachine, gain: Callable[[Settled], int]
-) -> dict[str, float]:
+def _greatest_gains(machine: PushdownRules, gain: Callable[[Settled], int]) -> dict[str, float]:
     """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if unbounded.
 
     The symbols of the stack are settled one after the other, as far as they are popped.
@@ -154,7 +242,7 @@ def _count(most: float) -> int | None:
 # one of them is needed as a counterfactual).
 
 
-def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
+def pops_in_a_step(machine: PushdownRules) -> int | None:
     """The most symbols popped off the old stack by one label and its silent moves (None if unbounded).
 
     >>> from pdrm.language.loading import catalogue
@@ -173,7 +261,7 @@ def pops_in_a_step(machine: PushdownRewardMachine) -> int | None:
     return _count(most)
 
 
-def symbols_that_matter(machine: PushdownRewardMachine, k: int, steps: int = 1) -> int | None:
+def symbols_that_matter(machine: PushdownRules, k: int, steps: int = 1) -> int | None:
     """The number of symbols of a stack that decide what a k-policy sees in that many steps (None if unbounded).
 
     They are those that the steps can pop, and below them the k that the policy sees, or the one that the machine looks at.
@@ -193,7 +281,7 @@ def symbols_that_matter(machine: PushdownRewardMachine, k: int, steps: int = 1) 
 # symbols above that one are not counted: the height found may be too high, never too low.
 
 
-def highest_stack(machine: PushdownRewardMachine, labels: int, most: int) -> int:
+def highest_stack(machine: PushdownRules, labels: int, most: int) -> int:
     """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
 
     >>> from pdrm.language.loading import catalogue
@@ -255,7 +343,7 @@ class StackGrowth:
         return self.begun + labels * self.step
 
 
-def stack_growth(machine: PushdownRewardMachine) -> StackGrowth:
+def stack_growth(machine: PushdownRules) -> StackGrowth:
     """Find the constants of a machine."""
     added = [len(rule.push) - (rule.top != NONE) for rule in machine.transitions]
 

@@ -5,13 +5,9 @@ This form is the specification. Tables and kernels are compiled from it and must
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import product
-from typing import NamedTuple
 
 from pdrm.errors import (
     EndlessSilentMoves,
@@ -25,6 +21,7 @@ from pdrm.errors import (
 )
 from pdrm.files import LARGEST_STEP, MOST_SILENT_MOVES
 from pdrm.machines.guards import Label
+from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
 from pdrm.machines.machine import (
     RESERVED,
@@ -37,9 +34,7 @@ from pdrm.machines.machine import (
 from pdrm.machines.reach import list_above, saturate
 from pdrm.machines.transitions import (
     ANY,
-    BOTTOM,
     NONE,
-    Acting,
     Configuration,
     Move,
     Otherwise,
@@ -51,7 +46,7 @@ from pdrm.machines.transitions import (
 
 
 @dataclass(frozen=True, repr=False)
-class PushdownRewardMachine(Machine[Transition, Configuration, Step]):
+class PushdownRewardMachine(PushdownRules):
     """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` lists Γ with the initial symbol Z first, `transitions` hold δ_u and δ_r.
 
     `states` may be left out: it is then the start and every state that a rule leaves, in the order of the rules.
@@ -90,44 +85,6 @@ class PushdownRewardMachine(Machine[Transition, Configuration, Step]):
         object.__setattr__(self, "stack", names_of("stack", self.stack))
         Machine.__post_init__(self)
         raise_all(_find_endless_silent_moves(self))
-
-    @cached_property
-    def leaves_stack(self) -> bool:
-        """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
-        plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
-        return plain and self.stack == (BOTTOM,)
-
-    @cached_property
-    def _at(self) -> dict[tuple[str, str, bool], list[Transition]]:
-        """The rules by source, top and whether they are silent."""
-        at = defaultdict(list)
-        for rule in self.transitions:
-            at[rule.source, rule.top, rule.silent].append(rule)
-        return dict(at)
-
-    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
-        """The one rule that applies; a rule that names the top beats a rule with `z`.
-
-        Args:
-            state: A state of the machine.
-            label: The label that is read (None for the silent rule).
-            top: The topmost symbol (None if the stack is empty).
-        """
-        for looked in (NONE,) if top is None else (top, NONE, ANY):
-            for rule in self._at.get((state, looked, label is None), ()):
-                if label is None or rule.guard.holds(label):
-                    return rule
-        return None
-
-    def _silent_rules(self) -> dict[AnyHead, Transition]:
-        """The heads with a silent move, in the order of states and tops, and the rule of each."""
-        sources = {rule.source for rule in self.transitions if rule.silent}
-        states = [state for state in self.states if state in sources]
-        return {
-            (state, top): rule
-            for state, top in product(states, (*self.stack, None))
-            if (rule := self.rule(state, None, top)) is not None
-        }
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
@@ -208,51 +165,6 @@ class PushdownRewardMachine(Machine[Transition, Configuration, Step]):
                     for one in there
                 ]
             yield "" if self.leaves_stack else f" and top {top or NONE}", there
-
-
-# --- What happens at a head
-
-
-class Head(NamedTuple):
-    """A state and a top symbol (None for the empty stack)."""
-
-    state: str
-    top: str | None
-
-
-AnyHead = tuple[str, str | None]
-"""A head, or its two parts as a plain tuple, as `saturate` has it."""
-
-
-def replace_top(head: AnyHead, rule: Acting) -> tuple[str, TopSymbols]:
-    """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
-    below all others, which is never popped."""
-    state, top = head
-    pushed = rule.replacement(top)
-    return rule.target or state, pushed if top is not None else (*pushed, None)
-
-
-def rule_at(machine: PushdownRewardMachine, head: AnyHead, label: Label | None) -> Acting | None:
-    """Return the rule that applies at a head, or `otherwise` if it leads on.
-
-    Args:
-        machine: The machine.
-        head: A head whose state is not final.
-        label: The label that is read (None for the silent move).
-
-    Returns:
-        The rule or `otherwise`; None if there is no move.
-
-    Example:
-        >>> from pdrm.language.loading import catalogue
-        >>> print(rule_at(catalogue("letter"), Head("u0", "#"), frozenset("A")))
-        u0 -> u0 : {A}, z / A z, -0.01
-    """
-    state, top = head
-    rule = machine.rule(state, label, top)
-    if rule is None and label is not None and machine.otherwise.action != "error":
-        return machine.otherwise
-    return rule
 
 
 # --- Endless silent moves, decided exactly

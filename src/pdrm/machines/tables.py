@@ -23,7 +23,8 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import ALWAYS, Label
-from pdrm.machines.pushdown import PushdownRewardMachine, rule_at
+from pdrm.machines.heads import rule_at
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Acting, Configuration, Stack
 
 Integers = npt.NDArray[np.int32]

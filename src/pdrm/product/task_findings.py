@@ -15,7 +15,8 @@ from pdrm.domains.own_worlds import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
 from pdrm.machines.findings import PaidMove, PayingLoop, find_paying_loops
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown import PushdownRewardMachine, replace_top, rule_at
+from pdrm.machines.heads import replace_top, rule_at
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward

@@ -23,8 +23,8 @@ from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.q_learning import ReadableLearner, Seen
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import heads_in_play
-from pdrm.machines.pushdown import Head, PushdownRewardMachine
+from pdrm.machines.heads import Head, heads_in_play
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import NONE, Configuration, Stack, Transition
 from pdrm.product.observation import TopK, View
