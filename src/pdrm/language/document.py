@@ -128,7 +128,7 @@ class Document:
         """The one word of a header line."""
         line = self.headers.get(keyword, [])
         if line and len(line) != 2:
-            where = [*line[:1], *line[2:]][:2][-1].where
+            where = line[2 if len(line) > 2 else 0].where
             fault = f"`{keyword}` takes one word, not {len(line) - 1}"
             fix = comment_fix(line) or f"write `{keyword} WORD`"
             self.note(CannotRead(fault, where=where, fix=fix))

@@ -201,5 +201,7 @@ def _warn_of_loop(domain: FiniteDomain, survey: _Survey, ending: float) -> list[
     start = domain.describe(loop.head[0][0])
     said = f"a loop pays more than ending: from {start}, `{loop.word}` pays {loop.paid:g} each time"
     in_all = f"{paid:g} in an episode of {domain.step_limit:,} steps"
-    ends = f"the step that ends the task pays {ending:g}"
+    ends = "no step that ends the task was found"
+    if ending > -inf:
+        ends = f"the step that ends the task pays {ending:g}"
     return [Finding("W0606", f"{said}, {in_all}; {ends}", loop.where)]
