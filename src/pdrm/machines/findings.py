@@ -245,7 +245,7 @@ class PayingLoop(NamedTuple):
     moves: tuple[PaidMove, PaidMove]
     paid: float
     left: TopSymbols
-    """The symbols in place of the head's own; its own is on top again."""
+    """The symbols that replace the head's own; its own is on top again."""
 
     @property
     def word(self) -> str:
