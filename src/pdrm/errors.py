@@ -39,15 +39,14 @@ class PdrmError(Exception):
     def __init__(
         self, message: str | PdrmError, *, where: Where | None = None, fix: str = "", word: str = ""
     ) -> None:
-        said = message
-        if isinstance(message, PdrmError):  # as Gymnasium raises again what another process raised
-            said, where, fix, word = message.message, message.where, message.fix, message.word
-        super().__init__(said)
-        self.message: str = str(said)
+        super().__init__(message)
+        self.message: str = str(message)
         self.where: Where | None = where
         self.fix: str = fix
         self.word: str = word
         """The offending word, so that a reader can point at it in the text."""
+        if isinstance(message, PdrmError):  # as Gymnasium raises again what another process raised
+            vars(self).update(vars(message))
 
     @property
     def errors(self) -> tuple[PdrmError, ...]:
@@ -55,11 +54,7 @@ class PdrmError(Exception):
         return (self,)
 
     def __str__(self) -> str:
-        where = f"\n  --> {self.where}" if self.where else ""
-        picture = f"\n{self.where.picture()}" if self.where and self.where.line else ""
-        return f"error[{self.code}]: {self.message}{where}{picture}" + (
-            f"\n  fix: {self.fix}" if self.fix else ""
-        )
+        return tell("error", self)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -290,9 +285,19 @@ class Finding:
     fix: str = ""
 
     def __str__(self) -> str:
-        place = f"\n  --> {self.where}" if self.where is not None else ""
-        fix = f"\n  fix: {self.fix}" if self.fix else ""
-        return f"warning[{self.code}]: {self.message}{place}{fix}"
+        return tell("warning", self)
+
+
+def tell(kind: str, fault: PdrmError | Finding) -> str:
+    """An error or a warning as text: its code, the message, the place and the fix."""
+    lines = [f"{kind}[{fault.code}]: {fault.message}"]
+    if fault.where is not None:
+        lines.append(f"  --> {fault.where}")
+        if fault.where.line:
+            lines.append(fault.where.picture())
+    if fault.fix:
+        lines.append(f"  fix: {fault.fix}")
+    return "\n".join(lines)
 
 
 WARNINGS = {

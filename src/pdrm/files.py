@@ -6,11 +6,12 @@ import hashlib
 import io
 import json
 import os
-import stat
+import shutil
+import sys
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -74,63 +75,35 @@ LARGEST_STEP = 10_000_000
 # A link stays a link: the file it names is written. What is not a plain file (a pipe, a device) cannot be replaced whole, so
 # the bytes go straight into it.
 
-STRAIGHT = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
-"""Names of files that a program has open: one may be a plain file, and replacing it would cut the program off from it."""
-
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put the bytes in the file, whole or not at all: what was there stays until the new file is complete."""
+    """Put the bytes in the file, whole or not at all: what was there stays until the new file is complete. `-` is standard output."""
+    if str(path) == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
     try:
-        mode = path.stat().st_mode if path.exists() else None
-        plain = mode is None or stat.S_ISREG(mode)
-        if plain and not str(path.absolute()).startswith(STRAIGHT):
-            _replace(Path(os.path.realpath(path)), mode, data)
-        else:
+        if path.exists() and not path.is_file():
             path.write_bytes(data)
+            return
+        file = Path(os.path.realpath(path))
+        temporary = file.with_name(f".{file.name[:40]}.{token_hex(8)}")
+        try:
+            with temporary.open("xb") as new:
+                new.write(data)
+                new.flush()
+                os.fsync(new.fileno())
+            if file.exists():
+                file.open("ab").close()  # whoever may not write the file may not replace it
+                shutil.copymode(file, temporary)
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         fix = "check the folder, its permissions and the space"
         raise CannotWrite(f"{path} cannot be written: {reason}", fix=fix) from error
-
-
-def _replace(path: Path, mode: int | None, data: bytes) -> None:
-    """Write a temporary file next to it, flush it to disk, and rename it."""
-    if mode is not None:
-        os.close(os.open(path, os.O_WRONLY))  # whoever may not write the file may not replace it
-    temporary = path.with_name(f".{path.name[:40]}.{token_hex(8)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            temporary.chmod(stat.S_IMODE(mode))
-        temporary.replace(path)
-    except BaseException:  # Ctrl-C too
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a file that could not be written; call this before anything long begins.
-
-    >>> check_writable(Path("no-such-folder/proof.json"))
-    Traceback (most recent call last):
-    ...
-    pdrm.errors.CannotWrite: error[E0502]: no-such-folder/proof.json cannot be written: no folder is called no-such-folder
-      fix: choose another file, or create its folder
-    """
-    reason = ""
-    if path.is_dir():
-        reason = "it is a folder"
-    elif not path.parent.is_dir():
-        reason = f"no folder is called {path.parent}"
-    elif not os.access(path if path.exists() else path.parent, os.W_OK):
-        reason = "permission denied"
-    if reason:
-        fix = "choose another file, or create its folder"
-        raise CannotWrite(f"{path} cannot be written: {reason}", fix=fix)
 
 
 # --- Reading, never more than is allowed: a device has no end, and a small zip can stand for a large one
@@ -157,25 +130,18 @@ def read_bytes(path: Path, most: int = LARGEST_TEXT) -> bytes:
 
 
 def read_beginning(path: Path, most: int) -> bytes:
-    """The first bytes of a file, or `CannotOpen`."""
+    """The first bytes of a file, or `CannotOpen`; `-` is standard input."""
+    if str(path) == "-":
+        return sys.stdin.buffer.read(most)
     try:
         with path.open("rb") as file:
             return file.read(most)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         fix = "check the path and its permissions"
-        with suppress(OSError, ValueError):
-            if path.is_dir():
-                inside = sorted(str(file) for file in path.iterdir() if file.is_file())
-                fault = f"{path} is a folder, and a file is needed"
-                fix = f"give a file, such as {' or '.join(inside[:3]) or 'task.pdrm'}"
-                raise CannotOpen(fault, fix=fix) from error
-            if isinstance(error, FileNotFoundError):
-                # `ab.txt` is not near `map.txt`
-                names = os.listdir(path.parent)
-                near = [name for name in names if name_alike(path.stem, [Path(name).stem])]
-                like = name_alike(path.name, near)
-                fix = f"did you mean {path.with_name(like)}?" if like else fix
-        reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+        if isinstance(error, FileNotFoundError) and path.parent.is_dir():
+            like = name_alike(path.name, os.listdir(path.parent), 0.8)
+            fix = f"did you mean {path.with_name(like)}?" if like else fix
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
 
 
@@ -207,18 +173,11 @@ def read_arrays(data: bytes, most: int = LARGEST_ARRAYS) -> Arrays:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-        arrays: Arrays = {}
-        if size <= limit:
-            with np.load(io.BytesIO(data), allow_pickle=False) as archived:
-                arrays = dict(archived)
+        need((size <= limit, f"its arrays take {size:,} bytes, and {limit:,} are the most"))
+        with np.load(io.BytesIO(data), allow_pickle=False) as archived:
+            return {name: np.asarray(archived[name], order="C") for name in archived}
     except DAMAGED as error:
         raise ValueError("it is not an .npz file of plain arrays, or it is damaged") from error
-    need((size <= limit, f"its arrays take {size:,} bytes, and {limit:,} are the most"))
-    need((all(array.size <= limit for array in arrays.values()), "it has too many entries"))
-    return {
-        name: np.asarray(array, array.dtype.newbyteorder("="), order="C")
-        for name, array in arrays.items()
-    }
 
 
 def need(*rules: tuple[bool | np.bool_, str]) -> None:
@@ -274,15 +233,9 @@ def parse_json(data: bytes) -> Any:
     ValueError: it is nested too deeply
     """
     try:
-        text = data.decode()
-        value = json.loads(text)
-        if "\\u" in text:  # an escape may stand for half a character, which no file can hold
-            json.dumps(value, ensure_ascii=False).encode()
+        return json.loads(data)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    except UnicodeError as error:
-        raise ValueError(f"it is not text ({getattr(error, 'reason', error)})") from error
-    return value
 
 
 def parse_record(data: bytes) -> dict[str, Any]:
@@ -316,7 +269,7 @@ def means_name(word: FilePath, known: Collection[str], folder: Path = Path()) ->
     """Return True if a word means a name of a catalogue rather than a file; machines and domains follow the same rule.
 
     A name of the catalogue means what the catalogue has, whatever files there are; `./letter` is the file. Any other word that
-    could be a name is one, known or not, unless there is such a file (or a folder: but `lettr` is a misspelt `letter`). What has a folder or an ending is a file, and so is a `Path`.
+    could be a name is one, known or not, unless there is such a file. What has a folder or an ending is a file, and so is a `Path`.
 
     >>> [means_name(word, ["letter"]) for word in ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))]
     [True, True, False, False, False]
@@ -325,25 +278,21 @@ def means_name(word: FilePath, known: Collection[str], folder: Path = Path()) ->
         return False
     if word in known:
         return True
-    path, file = Path(word), folder / word
-    # Not the methods of `Path`: they raise where a name is longer than a file's can be.
-    there = os.path.exists(file) and not (os.path.isdir(file) and name_alike(word, known))
-    return path.name == word and not path.suffix and not there
+    path = Path(word)
+    # Not `Path.is_file`: it raises if a name is longer than a file's can be.
+    is_plain = path.name == word and not path.suffix and word != "-"
+    return is_plain and not os.path.isfile(folder / word)
 
 
 def describe_fault(error: Exception, file: str = "it") -> str:
     """Describe an error raised while reading a file, in plain words.
 
     >>> describe_fault(KeyError("agent"), "spec.json")
-    'spec.json has no `agent`'
+    "spec.json has no 'agent'"
     """
     if isinstance(error, PdrmError):
         return error.message
-    if isinstance(error, OSError):
-        return f"{Path(str(error.filename)).name} cannot be opened: {(error.strerror or type(error).__name__).lower()}"
-    if isinstance(error, KeyError) and error.args:
-        return f"{file} has no `{error.args[0]}`"
-    return str(error) if file == "it" else f"{file} is damaged ({error})"
+    return f"{file} has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 # --- The files of a policy
@@ -376,11 +325,5 @@ def blaming_policy(file: Path) -> Iterator[None]:
 @contextmanager
 def reading_policy(file: Path) -> Iterator[dict[str, Any]]:
     """The description of a policy, in the `.json` next to its arrays; one error for whatever is wrong while it is read."""
-    described = file.with_suffix(".json")
-    missing = [one for one in (file, described) if not one.exists()]
-    if missing:
-        fault = f"{missing[0]} is missing: a policy is a .npz and a .json file"
-        fix = "give the .npz file that `policy.save` wrote, with its .json, or the folder of a run"
-        raise BadPolicyFile(fault, fix=fix)
     with blaming_policy(file):
-        yield parse_record(read_bytes(described))
+        yield parse_record(read_bytes(file.with_suffix(".json")))

@@ -1,4 +1,4 @@
-"""Progress reporting: a bar on a terminal or in a notebook, a line now and then elsewhere."""
+"""Progress reporting: a bar on a terminal, one line in a notebook, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -15,8 +16,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 SECONDS_BETWEEN_LINES = 15.0
 BAR = 20
 """The width of the bar in characters, which leaves room for the status text in 80 columns."""
-SECONDS_BETWEEN_BARS = 0.2
-"""In a notebook: each is a message to the browser."""
+SECONDS_IN_NOTEBOOK = 0.2
+"""Between lines there: each is a message to the browser."""
 
 COMPILING = "compiling, up to a minute the first time"
 """The work under way, printed if nothing has happened for a few seconds."""
@@ -37,7 +38,7 @@ def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[
     >>> with show_progress(10, "episodes", quiet=True) as update:
     ...     update(5, "return 1")
     """
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Console(stderr=True)
     display = _find_notebook()
     if quiet:
         yield lambda _done, _note: None
@@ -47,39 +48,38 @@ def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[
             BarColumn(bar_width=BAR),
             TaskProgressColumn(),
             TimeElapsedColumn(),
+            TextColumn("{task.description}"),
         )
-        with Progress(*columns, TextColumn("{task.description}"), console=console) as bars:
+        with Progress(*columns, console=console) as bars:
             task = bars.add_task("", total=total, name=title)
             yield lambda done, note: bars.update(task, completed=done, description=note)
     else:
-        width, pause = 0, SECONDS_BETWEEN_LINES
-        if display is not None:  # one output that is drawn again, without widgets
+        write, pause = say, SECONDS_BETWEEN_LINES
+        if display is not None:  # one output that is written again, without widgets
             shown = display({"text/plain": title}, raw=True, display_id=True)
-            width, pause = BAR, SECONDS_BETWEEN_BARS
+            write = partial(_write_again, shown)
+            pause = SECONDS_IN_NOTEBOOK
         began = last = time.monotonic()
         line = told = ""
 
-        def show() -> None:
-            nonlocal last, told
-            last, told = time.monotonic(), line
-            if display is None:
-                console.print(line, markup=False)
-            else:
-                shown.update({"text/plain": line}, raw=True)
-
         def tell(done: float, note: str) -> None:
-            nonlocal line
-            now, share = time.monotonic(), done / total
-            bar = ("━" * round(width * share)).ljust(width)
-            line = f"{title}: {bar}{share:4.0%}  {duration(now - began)}  {note}".rstrip()
+            nonlocal last, line, told
+            now = time.monotonic()
+            line = f"{title}: {done / total:4.0%}  {duration(now - began)}  {note}".rstrip()
             if now - last > pause:
-                show()
+                write(line)
+                last, told = now, line
 
         try:
             yield tell
         finally:
             if line != told:
-                show()
+                write(line)
+
+
+def _write_again(shown: Any, line: str) -> None:
+    """Replace a notebook's output."""
+    shown.update({"text/plain": line}, raw=True)
 
 
 @contextmanager

@@ -68,8 +68,6 @@ UNSET = {
     "remember": None,
 }
 """Defaults of the arguments that only environments have."""
-FAILURES = ("lost", "no")
-"""Final states of the catalogue's machines that mean failure."""
 
 
 class Task(Displayed):
@@ -80,7 +78,7 @@ class Task(Displayed):
             `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium environment, with `labels` and `name`.
         machine: A name, a file, a text or a machine (default: the one that the domain comes with).
         success: The final machine states that mean success (default: those that a rule enters with a reward above 0, or
-            all, if no rule does; for a machine of the catalogue, all but those that mean failure).
+            all, if no rule does).
         folder: The folder that paths are relative to.
         name: Of an environment, as all that follow, which are as for `pdrm.wrap`.
         labels: A function of observation, action, next observation and info.
@@ -142,22 +140,6 @@ class Task(Displayed):
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
-
-    def __str__(self) -> str:
-        """The parts of the task, in a few lines."""
-        machine, domain = self.machine, self.domain
-        size = "an environment"
-        if not isinstance(domain, OwnEnvironment):
-            size = "continuous"
-            if isinstance(domain, FiniteDomain):
-                size = f"{domain.states:,} states, {len(domain.actions)} actions"
-            size += f", episodes of up to {domain.step_limit:,} steps"
-        events = f"{len(machine.events)} events, {len(machine.transitions)} rules"
-        return (
-            f"domain   {self.name}: {size}\n"
-            f"machine  {machine.name}: {len({*machine.states, *machine.final})} states, {events}\n"
-            f"success  {' or '.join(self.success) or 'no final state'}"
-        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Task) and self._key == other._key
@@ -452,14 +434,11 @@ def largest_reward(domain: Domain, machine: AnyMachine) -> float:
 
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
     """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, if
-    no rule does; of the catalogue's machines, all but those that mean failure.
+    no rule does.
 
     >>> find_success(catalogue("treasure-maze"))
     ('home',)
     """
-    if success and not hasattr(success, "__iter__"):
-        fix = 'success="home", or success=["home", "away"]'
-        raise WrongKind(f"{success!r:.60} is not a state or several", fix=fix)
     states = (success,) if isinstance(success, str) else tuple(success or ())
     for state in states:
         if state not in machine.final:
@@ -468,8 +447,6 @@ def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tupl
             raise UnknownChoice(fault, fix=f"name one of {named}, or leave `success` out")
     if states:
         return states
-    if machine.name in catalogue_names() and machine == catalogue(machine.name):
-        return tuple(state for state in machine.final if state not in FAILURES)
     paid = {rule.target for rule in (*machine.transitions, machine.otherwise) if rule.reward > 0}
     return tuple(state for state in machine.final if state in paid) or machine.final
 
@@ -499,7 +476,8 @@ def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[st
         return replace(given, continuous=False)  # the agent says which kind of action it chooses
     if isinstance(given, FiniteDomain | OwnEnvironment | JaxWorld):
         return given
-    raise WrongKind(f"{given!r:.60} is not a domain", fix=_suggest_domain(given))
+    fix = "give a name, a file, or a function that makes an environment, with `labels` and a `name`"
+    raise WrongKind(f"{given!r:.60} is not a domain", fix=fix)
 
 
 def _find_domain(given: FilePath, folder: Path) -> Domain:
@@ -512,15 +490,6 @@ def _find_domain(given: FilePath, folder: Path) -> Domain:
     if "\n" in word:
         return parse_map_file(word, "map")
     return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
-
-
-def _suggest_domain(given: Any) -> str:
-    """The right way to give an environment, or a domain."""
-    if not hasattr(given, "step") or not hasattr(given, "reset"):
-        return "pdrm.domain('letter'), pdrm.load_domain('my_map.txt'), or pdrm.domains.from_arrays"
-    if hasattr(getattr(given, "unwrapped", given), "P"):
-        return "pdrm.from_gymnasium(env, labels), with the bare environment, makes a domain of its transition table"
-    return "give a function that makes it: pdrm.Task(lambda: make(), machine, labels=events_of, name=…)"
 
 
 def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:

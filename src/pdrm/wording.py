@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
 
 SHOWN_WIDTH = 120
 """The most characters of an offending line that a message quotes."""
@@ -34,15 +33,11 @@ class Where:
 
     def picture(self) -> str:
         """The offending line with a caret under the column, cut to a readable width."""
-        cut = max(0, self.column - 1 - SHOWN_WIDTH // 2) if self.column > SHOWN_WIDTH else 0
+        cut = max(0, self.column - SHOWN_WIDTH)
         shown = "".join(c if c.isprintable() else " " for c in self.text[cut : cut + SHOWN_WIDTH])
         margin = " " * len(str(self.line))
         caret = " " * (self.column - 1 - cut) + "^" * max(1, min(self.width, SHOWN_WIDTH))
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
-
-
-MOST_COMPARED, MOST_LETTERS = 200, 100
-"""The most words that a misspelt one is compared with, and letters of it."""
 
 
 def name_alike(word: str, known: Iterable[str], alike: float = 0.66) -> str:
@@ -51,9 +46,8 @@ def name_alike(word: str, known: Iterable[str], alike: float = 0.66) -> str:
     >>> name_alike("shoe", ["sock", "Shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
     ('Shoes', '', 'red')
     """
-    few = islice(known, MOST_COMPARED)
-    words = {one.casefold(): one for one in few if len(one) <= MOST_LETTERS}
-    close = get_close_matches(word[:MOST_LETTERS].casefold(), words, n=1, cutoff=alike)
+    words = {one.casefold(): one for one in known}
+    close = get_close_matches(word.casefold(), words, n=1, cutoff=alike)
     return words[close[0]] if close else ""
 
 

@@ -70,7 +70,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
     assert pdrm("check-k", *where, "--k", 1, "--certificate", proof, "--seconds", 5).code == 0
     told = json.loads(pdrm("verify", proof, "--json").out)  # it finds the files
     assert told["ok"]
-    assert (told["domain"], told["k"]) == ("room", 1)
+    assert "a 1-policy loses at most" in told["says"]
     proof.write_text(json.dumps({**json.loads(proof.read_text()), "bound": 0.0, "policy": []}))
     assert pdrm("verify", proof).code == 2
     assert not json.loads(pdrm("verify", proof, "--json").out)["ok"]

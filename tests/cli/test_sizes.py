@@ -74,7 +74,6 @@ def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
         "0-policy": [],
         "1-policy": [("q", 1)],
         "2-policy": [],
-        "3-policy": [],
         "counter configurations": [("cra-q", 1)],
         "CRA policy": [("cra-q", 1)],
     }
@@ -121,7 +120,6 @@ def test_ones_own_domain(pdrm, tmp_path):
         ("letter --steps 100000000000000000000000", "E0801"),
         ("letter --machine nothing.pdrm", "E0501"),
         ("letter --runs nowhere", "E0805"),
-        ("marked-palindrome --machine letter", "E0801"),
         ("nothing.pdrm", "E0501"),
     ],
 )

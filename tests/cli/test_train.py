@@ -134,8 +134,7 @@ def test_a_domain_of_your_own_is_shown_with_its_states(pdrm, tmp_path):
     (file := tmp_path / "rooms.txt").write_text("place k key\nstep_limit 7\n#####\n#@.k#\n#####\n")
     outcome = pdrm("domains", file)
     assert outcome.code == 0
-    assert outcome.out.splitlines()[2:5] == ["#####", "#@.k#", "#####"]
-    assert "starts in state 0, row 1, column 1 (chance 1)" in outcome.out
+    assert "#####\n#@.k#\n#####\n" in outcome.out
     assert outcome.out.splitlines()[-1].split() == ["2", "row", "1,", "column", "3", "key"]
     assert "next:" not in outcome.err  # there is no machine to name
     record = json.loads(pdrm("domains", file, "--json").out)

@@ -28,13 +28,14 @@ from pdrm.cli.arguments import (
 )
 from pdrm.cli.output import (
     INTERRUPTED,
+    STANDARD,
     coloured,
     name_task,
     next_command,
     print_json,
     warn_of_task,
 )
-from pdrm.errors import BadRunFolder, BadSetting
+from pdrm.errors import BadRunFolder, CannotWrite
 
 if TYPE_CHECKING:
     from pdrm.analysis.k_report import KReport
@@ -52,7 +53,7 @@ def solve(
     machine: MachineName = None,
     discount: Discount = None,
     stack: Annotated[
-        str | None, Option(help="A stack, top first: `d d l #`. [the starts' own]")
+        str | None, Option(help="A stack, top first: `d d l`. [that of the first start]")
     ] = None,
     state: Annotated[
         str | None, Option(help="The environment state: its number or name. [the first start's]")
@@ -80,22 +81,22 @@ def solve(
     solution = pdrm.solve(task, discount=discount, precision=precision, seconds=seconds)
     followed = follow_solution(solution)
     record = solution.record()
-    asked = (state, machine_state, stack) != (None, None, None)
-    if asked:
+    places = record["starts"]
+    if (state, machine_state, stack) != (None, None, None):
         first = solution.begins[0]
         record["asked"] = solution.record_at(
             first.s if state is None else state,
             machine_state or first.u,
             first.stack if stack is None else _read_stack(task.pushdown, stack),
         )
+        places = [record["asked"]]
     record["optimal_steps"] = None if followed is None else followed.total
     record["seconds"] = round(monotonic() - begun, 3)
-    record["step_limit"] = None
     record["warnings"] = warned
     if as_json:
         print_json(record)
         return
-    _print(solution, record, [record["asked"]] if asked else record["starts"])
+    _print(solution, places)
     limit = task.finite.step_limit
     if followed is not None and followed.exceeds(limit):
         said = f"optimal play takes more than the domain's {limit:,} steps"
@@ -105,21 +106,13 @@ def solve(
 
 
 def _read_stack(machine: PushdownRewardMachine, text: str) -> tuple[str, ...]:
-    """A stack as it is given, top first; the bottom symbol is added if it was left out and no rule removes it."""
-    symbols, bottom = tuple(text.split()), machine.begin().after.stack[-1:]
-    if not bottom or symbols[-1:] == bottom:
-        return symbols
-    rules = (rule for rule in machine.transitions if rule.looks_at(bottom[0]))
-    if any(rule.replacement(bottom[0])[-1:] != bottom for rule in rules):
-        return symbols
-    if bottom[0] in symbols:
-        fault = f"`{bottom[0]}` is the bottom of the stack, and stands above others in {text!r}"
-        raise BadSetting(fault, fix=f"top first, and `{bottom[0]}` last")
-    typer.echo(f"`{bottom[0]}` lies under every stack: it was added to --stack", err=True)
-    return symbols + bottom
+    """A stack as it is given, top first, with the bottom symbol if that was left out."""
+    symbols = tuple(text.split())
+    bottom = machine.begin().after.stack[-1:]
+    return symbols if symbols[-1:] == bottom else symbols + bottom
 
 
-def _print(solution: Solution, record: dict[str, Any], places: list[dict[str, Any]]) -> None:
+def _print(solution: Solution, places: list[dict[str, Any]]) -> None:
     """The value from the start, and the values and best actions at some places."""
     from pdrm.analysis.solving import spell_value
     from pdrm.drawing.trace import align
@@ -132,14 +125,9 @@ def _print(solution: Solution, record: dict[str, Any], places: list[dict[str, An
         typer.echo(", ".join(f"{name} {spell_value(value)}" for name, value in values))
     if len(cells) <= len(places):
         typer.echo(f"… ({len(places)} starts)")
-    kept = ", ".join(f"{count:,} {name}" for name, count in record["size"].items())
-    typer.echo(f"kept: {kept}; {record['seconds']:.1f} s")
 
 
 # --- `pdrm sizes`: the rows of each kind of policy: the theorems' bounds, what can be reached, what training reached.
-
-MOST_ASKED = 3
-"""The largest k that is counted unasked."""
 
 
 def sizes(
@@ -152,10 +140,7 @@ def sizes(
     ],
     machine: MachineName = None,
     steps: Annotated[int | None, Option(help="Steps of an episode. [the domain's limit]")] = None,
-    k: Annotated[
-        str | None,
-        Option(help="The k-policies: 0,1,2. [up to the highest stack, at most 3]"),
-    ] = None,
+    k: Annotated[str, Option(help="The k-policies: 0..3, or 0,1,5.")] = "0..2",
     runs: Annotated[
         Path | None, Option(help="A folder of trained runs, to count their tables.")
     ] = None,
@@ -172,13 +157,8 @@ def sizes(
     from pdrm.analysis.size_claims import MACHINE, measure_blowup
 
     found = _find_task(task, machine)
-    if k is not None:
-        ks = read_ks(k)
-    else:
-        within = found.domain.step_limit if steps is None else steps
-        ks = list(range(pdrm.machines.highest_stack(found.pushdown, within, most=MOST_ASKED) + 1))
     seen = [] if runs is None else count_tables(runs, found)
-    record = pdrm.sizes(found, steps=steps, k=ks, seen=seen)
+    record = pdrm.sizes(found, steps=steps, k=read_ks(k), seen=seen)
     is_measured = found.pushdown == pdrm.catalogue(MACHINE)  # the machine that Theorem 4 is about
     record["blowup"] = [asdict(row) for row in measure_blowup()] if is_measured else None
     if as_json:
@@ -197,9 +177,6 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
     from pdrm.learning.tabular.policy import QPolicy
     from pdrm.product.observation import FullStack
 
-    if not folder.is_dir():
-        fix = "train some: pdrm train letter -o runs"
-        raise BadRunFolder(f"the folder {folder} does not exist", fix=fix)
     found = []
     for file in sorted(folder.rglob(POLICY)):
         spec = read_spec(file.parent)
@@ -215,6 +192,9 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
             elif isinstance(table.view, FullStack):
                 counted["strings"] = memories
         found.append(counted)
+    if not found:
+        fault, fix = f"{folder} holds no runs of this task", "train some: pdrm train letter -o runs"
+        raise BadRunFolder(fault, fix=fix)
     return found
 
 
@@ -224,38 +204,27 @@ def _find_task(name: str, machine: str | None) -> Task:
     from pdrm.domains import names
     from pdrm.task import Task, find_machine, pushdown_machine
 
-    is_machine = name in machine_names() or Path(name).suffix in MACHINES
-    if name in names() or not is_machine:
+    if name in names() or not (name in machine_names() or Path(name).suffix in MACHINES):
         return Task(name, machine)
-    if machine is not None:
-        fix = "leave --machine out, or name a domain"
-        raise BadSetting(f"`{name}` is already a machine", fix=fix)
     given = find_machine(name)
-    return Task(all_words(pushdown_machine(given)), given)
+    return Task(all_words(pushdown_machine(given)), given if machine is None else machine)
 
 
 def print_sizes(record: Sizes) -> None:
     """The record as tables."""
-    from pdrm.drawing.trace import align
+    from pdrm.drawing.rows import Cells
 
-    counts = {
-        "|S|": f"{record['environment_states']:,}",
-        "|U|": record["machine_states"],
-        "|Γ|": record["symbols"],
-        "m": record["added"],
-        "e": "∞" if record["silent_pushes"] is None else record["silent_pushes"],
-    }
-    shown = ", ".join(f"{name} = {count}" for name, count in counts.items())
+    pushes = "∞" if record["silent_pushes"] is None else record["silent_pushes"]
+    counts = f"|S| = {record['environment_states']:,}, |U| = {record['machine_states']}"
+    growth = f"|Γ| = {record['symbols']}, m = {record['added']}, e = {pushes}"
     episodes = f"episodes of {record['steps']:,} steps"
-    counters = record["counting"] or "the two that simulate the stack"
-    typer.echo(f"{record['domain']} with machine {record['machine']}, {episodes}: {shown}")
-    typer.echo(f"counters: {counters}\n\n{record}")
+    typer.echo(
+        f"{record['domain']} with machine {record['machine']}, {episodes}: {counts}, {growth}"
+    )
+    typer.echo(f"counters: {record['counting'] or 'the two that simulate the stack'}\n\n{record}")
     if record["blowup"]:
-        heads = ["letters", "2ⁿ", "configurations", "counters", "counters, ≤ n letters", "1-policy"]
-        names = ("n", "least", "configurations", "counters", "counters_within", "one_policy_rows")
-        rows = [[f"{row[name]:,}" for name in names] for row in record["blowup"]]
         typer.echo("\nTheorem 4: two counters that simulate the stack")
-        typer.echo(align([heads, *rows]))
+        typer.echo(Cells.of(record["blowup"]).text())
 
 
 # --- `pdrm check-k`: what the best k-policy loses, for each k; and `pdrm verify`, which checks a saved certificate.
@@ -284,7 +253,7 @@ def check_k(
     memory: Annotated[float, Option(help="GiB for them at most.")] = 4.0,
     draw: Annotated[Path | None, Option(help="Draw a witness: .svg, .png or .pdf.")] = None,
     certificate: Annotated[
-        Path | None, Option(help="Write a proof of the recommended k (JSON).")
+        Path | None, Option(help="Write a proof of the recommended k (JSON); - prints it.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -294,8 +263,9 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    written = _check_paths(draw, certificate)
-    task, ks = pdrm.Task(domain, machine), None if k is None else read_ks(k)
+    _check_paths(draw, certificate)
+    task = pdrm.Task(domain, machine)
+    ks = None if k is None else read_ks(k)
     warned = warn_of_task(task, quiet=as_json)
     begun = monotonic()
     report = pdrm.check_k(
@@ -303,27 +273,26 @@ def check_k(
         most=most, memory=memory, seconds=seconds, progress=not as_json,
     )  # fmt: skip
     stopped = report.ended == "stopped"
+    aside = as_json or certificate == STANDARD
     if as_json:
         spent = round(monotonic() - begun, 3)
         print_json({**report.record(), "warnings": warned, "seconds": spent, "stopped": stopped})
     else:
         for line in report.lines(lambda text, verdict: coloured(text, fg=COLOURS[verdict])):
-            typer.echo(line)
+            typer.echo(line, err=aside)
     if draw is not None:
         report.draw().save(draw)
+        typer.echo(f"wrote {draw}", err=aside)
     if certificate is not None:
         # Files by their place relative to the certificate, names of the catalogue as they are.
-        named = {"domain": domain, "machine": machine}
         files = {
             name: os.path.relpath(where, certificate.parent) if Path(where).is_file() else where
-            for name, where in named.items()
+            for name, where in {"domain": domain, "machine": machine}.items()
             if where is not None
         }
         proof = replace(report.certificate(), files=files)
         proof.save(certificate)
-        typer.echo(f"{certificate} proves: {proof.claim}", err=as_json)
-    for path in written:
-        typer.echo(f"wrote {path}", err=as_json)
+        typer.echo(f"{certificate} proves: {proof.claim}", err=aside)
     if not as_json:
         _say_next(report, domain, machine, discount)
     if stopped:
@@ -331,18 +300,15 @@ def check_k(
         raise typer.Exit(INTERRUPTED)
 
 
-def _check_paths(draw: Path | None, certificate: Path | None) -> list[Path]:
-    """The files to write; those that cannot be written are refused before all the work."""
-    from pdrm.files import check_writable
-
+def _check_paths(draw: Path | None, certificate: Path | None) -> None:
+    """Refuse files that could not be written, before all the work."""
     if draw is not None:
         from pdrm.drawing.plots import check_plot_format
 
         check_plot_format(draw)
-    paths = [path for path in (draw, certificate) if path is not None]
-    for path in paths:
-        check_writable(path)
-    return paths
+    for path in (draw, certificate):
+        if path is not None and not path.parent.is_dir():
+            raise CannotWrite(f"no folder is called {path.parent}", fix="create it first")
 
 
 def _say_next(report: KReport, domain: str, machine: str | None, discount: float | None) -> None:
@@ -356,7 +322,9 @@ def _say_next(report: KReport, domain: str, machine: str | None, discount: float
 
 
 def verify(
-    certificate: Annotated[Path, Argument(help="What `pdrm check-k … --certificate FILE` wrote.")],
+    certificate: Annotated[
+        Path, Argument(help="What `pdrm check-k … --certificate FILE` wrote, or -.")
+    ],
     domain: Annotated[
         str | None, Option(help="The domain, or its file. [the one it names]")
     ] = None,
@@ -371,8 +339,7 @@ def verify(
     """
     said = pdrm.verify(certificate, domain, machine)
     if as_json:
-        about = pdrm.analysis.load_certificate(certificate).describe()
-        print_json({"ok": True, "errors": [], "says": said, **about})
+        print_json({"ok": True, "errors": [], "says": said})
     else:
         typer.echo(coloured(f"{certificate}: it holds", fg="green", bold=True))
         typer.echo(f"  {said}")

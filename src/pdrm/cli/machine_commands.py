@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from dataclasses import asdict
 from enum import StrEnum
@@ -24,20 +23,14 @@ from pdrm.cli.arguments import (
     machine_names,
 )
 from pdrm.cli.output import (
-    STANDARD_OUTPUT,
+    STANDARD,
     coloured,
     fault_record,
     next_command,
     print_findings,
     print_json,
 )
-from pdrm.errors import (
-    BadSetting,
-    CannotWrite,
-    Finding,
-    TaskWarning,
-    UnknownFormat,
-)
+from pdrm.errors import BadSetting, CannotWrite, TaskWarning
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
@@ -50,8 +43,6 @@ MachineOutput = Annotated[
     Path,
     Option("-o", "--output", help="The file to write: .pdrm, .json or a drawing; - prints."),
 ]
-PAYS_WRONGLY = ("W0606", "W0607", "W0608")
-"""Warnings that say: change the task before you train, it pays for the wrong thing or has no end."""
 
 
 class Kind(StrEnum):
@@ -85,44 +76,24 @@ def check(
     told = [one.message.finding for one in caught if isinstance(one.message, TaskWarning)]
     findings = [*told, *machine.findings()]
     if domain is not None:
-        findings = _add_task_findings(findings, domain, machine)
+        from pdrm.product.task_findings import inspect_task
+
+        added = inspect_task(pdrm.Task(domain, machine))
+        said = ["W0612", *(one.code for one in added)]  # which the task knows better
+        findings = [*(one for one in findings if one.code not in said), *added]
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": list(map(fault_record, findings))})
         return
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
     typer.echo(f"  {_size(machine)}")
     print_findings([one for one in findings if one.code != "W0602"], err=False)
-    undefined = [one.message for one in findings if one.code == "W0602"]
-    if undefined:
-        typer.echo(f"note[W0602]: if no rule applies, `otherwise {machine.otherwise}` decides:")
-    for message in undefined:
-        typer.echo(f"  {message.partition(': `otherwise')[0]}")
-    wrong = [finding.code for finding in findings if finding.code in PAYS_WRONGLY]
-    if wrong and domain is not None:
-        next_command(f"pdrm explain {wrong[0]}")
-    elif domain is not None:
+    for one in findings:
+        if one.code == "W0602":  # not a fault
+            typer.echo(f"note[W0602]: {one.message}")
+    if domain is not None:
         next_command("pdrm train {} --machine {}", domain, file)
     elif file != "-":
         next_command("pdrm draw {} -o {}", file, f"{machine.name}.svg")
-
-
-def _add_task_findings(findings: list[Finding], domain: str, machine: AnyMachine) -> list[Finding]:
-    """The findings of a machine in a task; what the task says better or makes untrue is left out."""
-    from pdrm.product.task_findings import has_paying_loop, inspect_task
-
-    task = pdrm.Task(domain, machine)
-    added = inspect_task(task)
-    said = {"W0612", *(one.code for one in added)}
-    if any(one.code == "W0606" for one in findings) and not has_paying_loop(task):
-        said.add("W0606")
-    emitted = frozenset[str]().union(*task.labels)
-    unread = tuple(f"event `{event}` " for event in emitted)  # declared because it is emitted
-    kept = [
-        one
-        for one in findings
-        if one.code not in said and not (one.code == "W0604" and one.message.startswith(unread))
-    ]
-    return kept + added
 
 
 def step(
@@ -167,7 +138,7 @@ def draw(
     output: Annotated[
         Path,
         Option("-o", "--output", help="A .svg, .png, .pdf, .dot or .tex file; - prints SVG."),
-    ] = STANDARD_OUTPUT,
+    ] = STANDARD,
 ) -> None:
     """Draw a machine as SVG, PNG, PDF, DOT or TikZ, or its run on a word as SVG or PNG.
 
@@ -181,7 +152,7 @@ def draw(
 
 def convert(
     file: File,
-    output: MachineOutput = STANDARD_OUTPUT,
+    output: MachineOutput = STANDARD,
     to: Annotated[Kind | None, Option(help="Also translate it to this kind.")] = None,
 ) -> None:
     """Convert a machine to another format or kind.
@@ -209,7 +180,7 @@ def combine(
             help="Machines: files, or names of the catalogue.", autocompletion=complete_machine
         ),
     ],
-    output: MachineOutput = STANDARD_OUTPUT,
+    output: MachineOutput = STANDARD,
     when: Annotated[
         str, Option(help="Final when this holds of the parts: and, or, or a formula.")
     ] = "and",
@@ -235,7 +206,7 @@ def combine(
             raise BadSetting(f"two parts are called `{name}`", fix="rename one of the files")
         parts[name] = _machine(file)
     weights = dict(map(_read_weight, weight or ()))
-    name = "combined" if output == STANDARD_OUTPUT else output.stem
+    name = "combined" if output == STANDARD else output.stem
     _write_machine(pdrm.combine(parts, when, weights=weights, accept=accept, name=name), output)
 
 
@@ -260,25 +231,16 @@ def fmt(
     Example: pdrm fmt task.pdrm
     """
     from pdrm.files import read_bytes, write_atomically
-    from pdrm.language.loading import kind_of
     from pdrm.language.source import decode
 
-    is_piped = file == STANDARD_OUTPUT
-    before = decode(_read_piped() if is_piped else read_bytes(file), str(file))
-    if (kind := kind_of(before, str(file))) is not None:
-        fix = f"lay it out by hand, or convert it first: pdrm convert {file} -o task.pdrm"
-        raise UnknownFormat(f"{file} is a {kind}, and only .pdrm files are laid out", fix=fix)
-    pdrm.parse(before, str(file))
+    before = decode(read_bytes(file), str(file))
     after = pdrm.language.lay_out(before, str(file))
-    if is_piped and not check_only:
-        typer.echo(after, nl=False)
-    elif after == before:
-        typer.echo(f"{file} is laid out already")
-    elif check_only:
-        typer.echo(f"{file} would change")
-        raise typer.Exit(1)
-    else:
-        write_atomically(file, after.encode())
+    if check_only:
+        would_change = after != before
+        typer.echo(f"{file} {'would change' if would_change else 'is laid out already'}")
+        raise typer.Exit(would_change)
+    write_atomically(file, after.encode())
+    if file != STANDARD:
         typer.echo(f"laid out {file}")
 
 
@@ -306,25 +268,15 @@ def catalogue(
 def _machine(file: str) -> AnyMachine:
     """The machine in a file, on standard input (`-`), or in the catalogue."""
     from pdrm.files import means_name
-    from pdrm.language.source import decode
 
-    if file == "-":
-        return pdrm.parse(decode(_read_piped(), "<stdin>"), "<stdin>")
     return pdrm.catalogue(file) if means_name(file, pdrm.catalogue()) else pdrm.load(file)
-
-
-def _read_piped() -> bytes:
-    """Standard input, never more than a file may have."""
-    from pdrm.files import LARGEST_TEXT
-
-    return sys.stdin.buffer.read(LARGEST_TEXT + 1)
 
 
 def _write_machine(machine: AnyMachine, output: Path) -> None:
     """Write a machine as text, as JSON or as a drawing, by the ending of the output."""
     from pdrm.drawing.render import FORMATS as DRAWINGS
 
-    if output == STANDARD_OUTPUT:
+    if output == STANDARD:
         typer.echo(pdrm.language.to_text(machine), nl=False)
     elif output.suffix.lower() in DRAWINGS:
         _write_drawing(pdrm.draw(machine), output)
@@ -335,7 +287,7 @@ def _write_machine(machine: AnyMachine, output: Path) -> None:
 
 
 def _write_drawing(picture: Drawing, output: Path) -> None:
-    if output == STANDARD_OUTPUT:
+    if output == STANDARD:
         typer.echo(picture.render("svg").decode())
     else:
         picture.save(output)
@@ -386,32 +338,25 @@ def domains(
     from pdrm.domains.finite_domain import FiniteDomain
     from pdrm.domains.water import SIDES, water_world
     from pdrm.drawing.render import describe_domain
-    from pdrm.drawing.trace import align
+    from pdrm.drawing.rows import Cells
 
     found = [
         water_world(word) if word in SIDES else find_domain(word)
         for word in (domain_names() if name is None else [name])
     ]
-    rows = list(map(describe_domain, found))
-    one = found[0] if name is not None and isinstance(found[0], FiniteDomain) else None
-    about = {} if one is None else _list_states(one)
+    one, rows = found[0], list(map(describe_domain, found))
+    shown = one if name is not None and isinstance(one, FiniteDomain) else None
+    if shown is not None:
+        rows[0] |= _list_states(shown)
     if as_json:
-        print_json(rows if name is None else rows[0] | about)
+        print_json(rows if name is None else rows[0])
         return
-    cells = [
-        [
-            domain.name,
-            f"states {domain.states:>5}" if domain.states else "continuous",
-            f"actions {len(domain.actions)}",
-            f"limit {domain.step_limit}",
-            f"machine {domain.machine}" if domain.machine else "no machine of its own",
-        ]
-        for domain in found
-    ]
-    typer.echo(align(cells))
-    if one is not None:
-        _print_states(one, about)
-    if name is None or found[0].machine:
+    named = ("name", "states", "step_limit", "machine")
+    cells = Cells.of([{key: row[key] for key in named} for row in rows])
+    typer.echo(cells.text())
+    if shown is not None:
+        _print_states(shown, rows[0])
+    if name is None or one.machine:
         next_command("pdrm train {}", name or "letter")
     elif Path("task.pdrm").exists():
         next_command("pdrm train {} --machine task.pdrm", name)
@@ -420,59 +365,45 @@ def domains(
 def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
     """The map, and the states with their numbers."""
     from pdrm.domains.pictures import draw_text
-    from pdrm.drawing.trace import align
-    from pdrm.machines.guards import label_text
+    from pdrm.drawing.rows import Cells
 
-    starts, states = about["starts"][:SHOWN_STATES], about["state_list"][:SHOWN_STATES]
-    if domain.picture is not None:
-        typer.echo(f"\n{draw_text(domain, starts[0]['state'])}")
-    events = " ".join(domain.events) or "(none)"
-    typer.echo(f"\nactions: {' '.join(domain.actions)}; events: {events}")
-    for start in starts:
-        place = f"{start['state']}, {domain.describe(start['state'])}"
-        label = "" if start["label"] is None else f", emits {label_text(frozenset(start['label']))}"
-        typer.echo(f"starts in state {place} (chance {start['chance']:.3g}){label}")
-    cells = [
-        [
-            f"{number:>6}",
-            state["name"],
-            " ".join(state["emits"]),
-            "(ends the episode)" * state["terminal"],
-        ]
-        for number, state in enumerate(states)
-    ]
+    starts, states = about["starts"], about["state_list"]
+    typer.echo(f"\n{draw_text(domain, starts[0]['state'])}\n")
+    typer.echo(f"actions: {' '.join(domain.actions)}; events: {' '.join(domain.events)}\nstarts:")
+    typer.echo(Cells.of(starts[:SHOWN_STATES]).text())
     typer.echo("states, and the events that a step into each can emit:")
-    typer.echo(align(cells))
-    if domain.states > SHOWN_STATES:
-        typer.echo(f"…  ({domain.states:,} states; --json lists them all)")
+    shown = [
+        {**state, "emits": " ".join(state["emits"]), "terminal": "yes" * state["terminal"]}
+        for state in states[:SHOWN_STATES]
+    ]
+    typer.echo(Cells.of(shown).text())
+    if len(states) > SHOWN_STATES:
+        typer.echo(f"…  ({len(states):,} states; --json lists them all)")
 
 
 def _list_states(domain: FiniteDomain) -> dict[str, Any]:
     """The starts and the states for programs."""
     arrays = domain.arrays
     possible = arrays.probability > 0
-    moves = set(zip(arrays.next[possible].tolist(), arrays.label[possible].tolist(), strict=True))
     emits = [set[str]() for _ in range(domain.states)]
-    for state, label in moves:
+    for state, label in zip(arrays.next[possible], arrays.label[possible], strict=True):
         emits[state] |= domain.labels[label]
     begins = zip(arrays.start_state, arrays.start_probability, arrays.start_label, strict=True)
-    return {
-        "starts": [
-            {
-                "state": int(state),
-                "chance": float(chance),
-                "label": None if label < 0 else sorted(domain.labels[label]),
-            }
-            for state, chance, label in begins
-        ],
-        "state_list": [
-            {
-                "name": name,
-                "emits": sorted(found, key=domain.events.index),
-                "terminal": bool(terminal),
-            }
-            for name, found, terminal in zip(
-                domain.state_names, emits, arrays.terminal, strict=True
-            )
-        ],
-    }
+    starts = [
+        {
+            "state": int(state),
+            "chance": float(chance),
+            "label": None if label < 0 else sorted(domain.labels[label]),
+        }
+        for state, chance, label in begins
+    ]
+    states = [
+        {
+            "state": state,
+            "name": name,
+            "emits": sorted(emits[state]),
+            "terminal": bool(arrays.terminal[state]),
+        }
+        for state, name in enumerate(domain.state_names)
+    ]
+    return {"starts": starts, "state_list": states}

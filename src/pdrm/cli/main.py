@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -107,41 +106,21 @@ def _options(
         typer.echo(context.get_help())
 
 
-def interrupt_again(fault: sys.UnraisableHookArgs) -> None:
-    """Repeat a Ctrl-C that came while Numba's compiler called back, where Python cannot raise it."""
-    if fault.exc_type is KeyboardInterrupt:
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-    else:
-        sys.__unraisablehook__(fault)
-
-
 def main() -> None:
     """Run the command. A fault of the input is printed and ends it with exit code 2."""
-    if hasattr(signal, "SIGPIPE"):  # if the reader (a pager, `head`) has gone, nothing is wrong
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader (a pager, `head`) may have gone
     write_any_text()
-    sys.unraisablehook = interrupt_again
     code = 2
     try:
         with show_warnings():
             code = app(standalone_mode=False)
     except UsageError as error:
-        help_text = (error.ctx and error.ctx.command.help) or ""
-        example = ""
-        if "Example: " in help_text:
-            example = help_text.rpartition("Example: ")[2].splitlines()[0]
-            example = f"as in: {example}"
-        if "--json" in sys.argv:
-            print_error(BadSetting(error.format_message(), fix=example))
-        else:
-            error.show()
-            typer.echo(f"  fix: {example}" if example else "", err=True, nl=bool(example))
+        command = error.ctx.command_path if error.ctx else "pdrm"
+        print_error(BadSetting(error.format_message(), fix=f"{command} --help"))
     except PdrmError as error:
         print_error(error)
     except OSError as error:  # a name that no file can have, a folder that has gone
-        reason = (error.strerror or str(error)).lower()
-        what = f"{error.filename} cannot be opened" if error.filename else "the system refuses"
-        print_error(CannotOpen(f"{what}: {reason}", fix="check the path and its permissions"))
+        print_error(CannotOpen(str(error), fix="check the path and its permissions"))
     sys.exit(code)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pdrm.errors import Finding, PdrmError, TaskWarning
+from pdrm.errors import Finding, PdrmError, TaskWarning, Where
 
 if TYPE_CHECKING:
     from pdrm.task import Task
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 FAILED = 1
 """The exit code of a command some of whose runs failed."""
 INTERRUPTED = 130
-STANDARD_OUTPUT = Path("-")
+STANDARD = Path("-")
+"""Standard input where a file is read, standard output where one is written."""
 
 
 def coloured(text: str, **style: Any) -> str:
@@ -35,12 +36,11 @@ def coloured(text: str, **style: Any) -> str:
 def print_error(error: PdrmError) -> None:
     """Print the error on standard error, with the command that explains it; with --json on standard output for programs."""
     if "--json" in sys.argv:
-        print_json({"ok": False, "errors": list(map(error_record, error.errors))})
+        print_json({"ok": False, "errors": list(map(fault_record, error.errors))})
         return
-    for number, one in enumerate(error.errors):
+    for one in error.errors:
         first, _, rest = str(one).partition("\n")
-        said = "\n" * (number > 0) + coloured(first, fg="red", bold=True)
-        typer.echo(f"{said}\n{rest}".rstrip(), err=True)
+        typer.echo(f"{coloured(first, fg='red', bold=True)}\n{rest}".rstrip(), err=True)
     typer.echo(f"  more: pdrm explain {error.errors[0].code}", err=True)
 
 
@@ -100,19 +100,18 @@ def name_task(domain: object, machine: str | None, discount: float | None = None
     return named if discount is None else f"{named} --set discount={discount}"
 
 
-def error_record(one: PdrmError) -> dict[str, Any]:
-    """An error for programs."""
-    return {**fault_record(one), "file": one.where and one.where.file, "fix": one.fix}
-
-
 def fault_record(one: Finding | PdrmError) -> dict[str, Any]:
-    """An error or a warning for programs: with line and column, or for a value in JSON the keys that lead to it."""
-    place: dict[str, Any] = {"line": None, "column": None}
-    if one.where is not None and one.where.line:
-        place = {"line": one.where.line, "column": one.where.column}
-    elif one.where is not None:
-        place["path"] = one.where.path
-    return {"code": one.code, **place, "message": one.message}
+    """An error or a warning for programs, with its line and column, or for a value in JSON the path that leads to it."""
+    where = one.where or Where("")
+    return {
+        "code": one.code,
+        "file": where.file or None,
+        "line": where.line or None,
+        "column": where.column or None,
+        "path": where.path,
+        "message": one.message,
+        "fix": one.fix,
+    }
 
 
 def warn_of_task(task: Task, *, quiet: bool) -> list[dict[str, Any]]:

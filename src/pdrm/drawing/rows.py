@@ -43,6 +43,10 @@ class Cells(NamedTuple):
         ]
         return cls(heads, [[row.get(name, "") for name in heads] for row in written], numbers)
 
+    def text(self) -> str:
+        """The table as lines with aligned columns."""
+        return align([self.heads, *self.rows])
+
     def markdown(self) -> str:
         r"""The table in Markdown.
 
@@ -126,8 +130,7 @@ class Rows(Sequence[R_co]):
         return f"<{self._count:,} rows>"
 
     def __str__(self) -> str:
-        cells = self._cells(SHOWN)
-        return "\n".join([align([cells.heads, *cells.rows]), *self._foot()])
+        return "\n".join([self._cells(SHOWN).text(), *self._foot()])
 
     def _repr_html_(self) -> Markup:
         return table(*self._cells(SHOWN)) + join(html("p", line) for line in self._foot())
