@@ -26,7 +26,6 @@ def required(monkeypatch):
 @pytest.mark.usefixtures("required")
 def test_what_is_installed_is_told_apart_from_what_is_not():
     found = {group["name"]: group for group in doctor.groups()}
-    assert list(found) == ["core", "jax", "sb3", "ray"]
     assert found["core"]["ok"]
     versions = {one["name"]: one["version"] for one in found["core"]["packages"]}
     assert versions["numpy"] == metadata.version("numpy")
@@ -38,13 +37,13 @@ def test_what_is_installed_is_told_apart_from_what_is_not():
 @pytest.mark.usefixtures("required")
 def test_the_command(pdrm, monkeypatch):
     monkeypatch.setattr(
-        doctor, "jax_devices", lambda: {"devices": [["gpu", "H200"]], "fault": "", "fix": ""}
+        doctor, "jax_devices", lambda: {"devices": ["H200"], "fault": "", "fix": ""}
     )
     outcome = pdrm("doctor")
     assert outcome.code == 0
     assert "core: ok" in outcome.out
-    assert "no no-such-package" in outcome.out
-    assert "is too old" in outcome.out
+    assert "no-such-package not installed" in outcome.out
+    assert "(needed: >=99999)" in outcome.out
     record = json.loads(pdrm("doctor", "--json").out)
     assert record["ok"]
     assert {group["name"]: group["ok"] for group in record["groups"]}["sb3"] is False
@@ -69,7 +68,7 @@ def test_jax_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
         "import types\ndevices = lambda: [types.SimpleNamespace(platform='%s', device_kind='%s')]"
     )
     monkeypatch.setenv("PYTHONPATH", a_jax(tmp_path, device % ("gpu", "NVIDIA H200")))
-    assert doctor.jax_devices() == {"devices": [["gpu", "NVIDIA H200"]], "fault": "", "fix": ""}
+    assert doctor.jax_devices() == {"devices": ["NVIDIA H200"], "fault": "", "fix": ""}
     a_jax(tmp_path, "raise RuntimeError('there is no driver to be found')")
     broken = doctor.jax_devices()
     assert (broken["devices"], broken["fault"]) == (

@@ -83,13 +83,13 @@ def test_nothing_is_overwritten(pdrm, here):
     (here / "link").symlink_to(here / "nowhere")
     for name in ("garden", "plot", "link"):
         outcome = pdrm("new", name)
-        assert (outcome.code, "is there already" in outcome.err) == (2, True)
+        assert (outcome.code, outcome.err[:12]) == (2, "error[E0502]")
     assert (here / "plot").read_text() == "mine"
     assert not list((here / "garden").iterdir())
 
 
 def test_a_project_in_a_folder(pdrm, here):
     outcome = pdrm("new", "deep/er/garden")
-    assert (outcome.code, "(and deep/er/, which was not there)\n" in outcome.out) == (0, True)
+    assert outcome.code == 0
     assert "name        garden" in (here / "deep/er/garden/map.txt").read_text()
     assert sorted(make_project(here / "other", "gym")) == sorted(FILES["gym"])

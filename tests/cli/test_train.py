@@ -80,8 +80,9 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         ("train letter --set learning_rate=7", "E0801"),
         ("train letter --set epsilon=nan", "E0801"),
         ("train letter --set epsilon=0.1 --set epsilon_least=0.9", "E0801"),
-        ("train letter --seeds 0", "E0801"),
-        ("train letter --seeds 1000000000000", "E0801"),
+        ("train letter --seeds 0", "E1101"),
+        ("train letter --seeds 1000000000000", "E1101"),
+        ("train letter --seeds 2 --seed 1", "E0808"),
         ("train letter --episodes 99999999999999999999", "E0801"),
         ("train letter --k 99999999999", "E0801"),
         ("train nowhere.txt --machine letter", "E0501"),
@@ -201,7 +202,7 @@ def test_an_unfinished_run_says_so(pdrm, tmp_path):
 
 def test_agents_and_their_settings_are_listed(pdrm):
     assert [line.split()[0] for line in pdrm("agents").out.splitlines()] == list(AGENTS)
-    assert "counterfactuals=deduplicated" in pdrm("agents", "cprm").out
+    assert "counterfactuals = 'deduplicated'" in pdrm("agents", "cprm").out
     assert set(json.loads(pdrm("agents", "--json").out)) == set(AGENTS)
     assert pdrm("agents", "cprn").code == 2
 

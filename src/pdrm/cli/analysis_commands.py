@@ -33,7 +33,6 @@ from pdrm.cli.output import (
     name_task,
     next_command,
     print_json,
-    warn_of_task,
 )
 from pdrm.errors import BadRunFolder, CannotWrite
 
@@ -61,9 +60,6 @@ def solve(
     machine_state: Annotated[
         str | None, Option("--in", help="The machine state, by name. [the first start's]")
     ] = None,
-    precision: Annotated[
-        float, Option(help="The error to aim at, as a share of the largest value.")
-    ] = 1e-12,
     seconds: Annotated[float, Option(help="How long it may take; then it is an error.")] = 60.0,
     as_json: Json = False,
 ) -> None:
@@ -74,11 +70,12 @@ def solve(
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
     from pdrm.analysis.witness import follow_solution
+    from pdrm.product.task_findings import warn_of_tasks
 
     task = pdrm.Task(domain, machine)
-    warned = warn_of_task(task, quiet=as_json)
+    warn_of_tasks(task)
     begun = monotonic()
-    solution = pdrm.solve(task, discount=discount, precision=precision, seconds=seconds)
+    solution = pdrm.solve(task, discount=discount, seconds=seconds)
     followed = follow_solution(solution)
     record = solution.record()
     places = record["starts"]
@@ -92,7 +89,6 @@ def solve(
         places = [record["asked"]]
     record["optimal_steps"] = None if followed is None else followed.total
     record["seconds"] = round(monotonic() - begun, 3)
-    record["warnings"] = warned
     if as_json:
         print_json(record)
         return
@@ -263,10 +259,12 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
+    from pdrm.product.task_findings import warn_of_tasks
+
     _check_paths(draw, certificate)
     task = pdrm.Task(domain, machine)
     ks = None if k is None else read_ks(k)
-    warned = warn_of_task(task, quiet=as_json)
+    warn_of_tasks(task)
     begun = monotonic()
     report = pdrm.check_k(
         task, k=ks, discount=discount, depth=depth, from_=from_, height=height,
@@ -276,7 +274,7 @@ def check_k(
     aside = as_json or certificate == STANDARD
     if as_json:
         spent = round(monotonic() - begun, 3)
-        print_json({**report.record(), "warnings": warned, "seconds": spent, "stopped": stopped})
+        print_json({**report.record(), "seconds": spent, "stopped": stopped})
     else:
         for line in report.lines(lambda text, verdict: coloured(text, fg=COLOURS[verdict])):
             typer.echo(line, err=aside)

@@ -5,6 +5,7 @@ What is offered is found without the modules that build anything: the shell wait
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from glob import escape, glob
 from pathlib import Path
@@ -93,12 +94,11 @@ def read_ks(text: str) -> list[int]:
     >>> read_ks("0..2"), read_ks("5")
     ([0, 1, 2], [5])
     """
-    first, dots, last = text.partition("..")
-    parts = [part.strip() for part in ([first, last] if dots else text.split(","))]
-    if not all(part.isascii() and part.isdecimal() and len(part) < 5 for part in parts):
+    found: list[int] = []
+    if re.fullmatch(r"\d{1,4}(\.\.\d{1,4}|(,\d{1,4})*)", text, re.ASCII):
+        first, dots, last = text.partition("..")
+        found = list(range(int(first), int(last) + 1)) if dots else list(map(int, text.split(",")))
+    if not found:
         fault = f"--k {text[:40]!r} is not a list of numbers of symbols"
         raise BadSetting(fault, fix="--k 0..4, or --k 0,1,5")
-    found = list(map(int, parts))
-    if dots and found[0] > found[1]:
-        raise BadSetting(f"--k {text} is empty", fix=f"--k {found[1]}..{found[0]}")
-    return list(range(found[0], found[1] + 1)) if dots else found
+    return found

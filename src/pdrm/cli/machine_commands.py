@@ -121,14 +121,20 @@ def step(
 
 def run_record(run: MachineRun[Any]) -> dict[str, Any]:
     """The run as JSON: an entry for each label, the stack top first."""
-    first, *steps = ({**asdict(one.after), "reward": one.reward} for one in run.steps)
-    labels = [sorted(one.label) for one in run.steps[1:]]
+    steps = [
+        {
+            "label": None if one.label is None else sorted(one.label),
+            **asdict(one.after),
+            "reward": one.reward,
+        }
+        for one in run.steps
+    ]
     return {
         "accepted": run.accepted,
         "reward": run.reward,
         "unread": run.unread,
-        "start": first,
-        "steps": [{"label": label, **one} for label, one in zip(labels, steps, strict=True)],
+        "start": steps[0],
+        "steps": steps[1:],
     }
 
 
@@ -304,14 +310,14 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
 
 def _size(machine: AnyMachine) -> str:
     """The machine's kind and numbers in a line."""
-    kind, counts = "reward machine", {"states": len(machine.states), "final": len(machine.final)}
     if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
-        kind, counts["counters"] = "counting reward automaton", machine.counters
-    elif not machine.leaves_stack:
-        kind, counts["stack symbols"] = "pushdown reward machine", len(machine.stack)
-    counts |= {"events": len(machine.events), "rules": len(machine.transitions)}
-    shown = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return f"{kind}: {shown}; otherwise {machine.otherwise}"
+        kind = f"counting reward automaton with {machine.counters} counters"
+    elif machine.leaves_stack:
+        kind = "reward machine"
+    else:
+        kind = f"pushdown reward machine with {len(machine.stack)} stack symbols"
+    counts = f"{len(machine.states)} states, {len(machine.transitions)} rules"
+    return f"{kind}, {counts}; otherwise {machine.otherwise}"
 
 
 # --- `pdrm domains`: the domains there are, or the map, the starts and the states of one.
@@ -351,10 +357,11 @@ def domains(
     if as_json:
         print_json(rows if name is None else rows[0])
         return
-    named = ("name", "states", "step_limit", "machine")
-    cells = Cells.of([{key: row[key] for key in named} for row in rows])
-    typer.echo(cells.text())
-    if shown is not None:
+    if shown is None:
+        named = ("name", "states", "step_limit", "machine")
+        cells = Cells.of([{key: row[key] for key in named} for row in rows])
+        typer.echo(cells.text())
+    else:
         _print_states(shown, rows[0])
     if name is None or one.machine:
         next_command("pdrm train {}", name or "letter")
@@ -364,19 +371,17 @@ def domains(
 
 def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
     """The map, and the states with their numbers."""
-    from pdrm.domains.pictures import draw_text
     from pdrm.drawing.rows import Cells
 
-    starts, states = about["starts"], about["state_list"]
-    typer.echo(f"\n{draw_text(domain, starts[0]['state'])}\n")
-    typer.echo(f"actions: {' '.join(domain.actions)}; events: {' '.join(domain.events)}\nstarts:")
-    typer.echo(Cells.of(starts[:SHOWN_STATES]).text())
+    typer.echo(pdrm.draw(domain))
+    typer.echo(f"actions: {' '.join(domain.actions)}; events: {' '.join(domain.events)}")
+    typer.echo(f"starts:\n{Cells.of(about['starts']).text()}")
     typer.echo("states, and the events that a step into each can emit:")
-    shown = [
+    states = [
         {**state, "emits": " ".join(state["emits"]), "terminal": "yes" * state["terminal"]}
-        for state in states[:SHOWN_STATES]
+        for state in about["state_list"]
     ]
-    typer.echo(Cells.of(shown).text())
+    typer.echo(Cells.of(states[:SHOWN_STATES]).text())
     if len(states) > SHOWN_STATES:
         typer.echo(f"…  ({len(states):,} states; --json lists them all)")
 

@@ -11,14 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from pdrm.errors import Finding, PdrmError, TaskWarning, Where
-
-if TYPE_CHECKING:
-    from pdrm.task import Task
 
 FAILED = 1
 """The exit code of a command some of whose runs failed."""
@@ -112,13 +109,3 @@ def fault_record(one: Finding | PdrmError) -> dict[str, Any]:
         "message": one.message,
         "fix": one.fix,
     }
-
-
-def warn_of_task(task: Task, *, quiet: bool) -> list[dict[str, Any]]:
-    """Warn once of likely mistakes in a task, unless `quiet`; return the warnings as JSON records."""
-    from pdrm.product.task_findings import inspect_task
-
-    findings = [] if task.catalogued and task.text is None else inspect_task(task)
-    task.warned = True
-    print_findings([] if quiet else findings)
-    return list(map(fault_record, findings))

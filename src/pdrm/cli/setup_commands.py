@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
-import os
 import platform
 import re
 import shutil
@@ -38,9 +36,7 @@ FOR = {
     "wandb": "logging to Weights & Biases",
 }
 """The purpose of each group of packages; groups that are not listed are for developers."""
-ASK_JAX = (
-    "import json, jax; print(json.dumps([[d.platform, d.device_kind] for d in jax.devices()]))"
-)
+ASK_JAX = "import jax\nfor one in jax.devices(): print(one.device_kind)"
 PIP = f"{quote(sys.executable)} -m pip install"
 
 
@@ -67,10 +63,7 @@ def doctor(as_json: Json = False) -> None:
         for group in found:
             _print_group(group)
         if devices is not None:
-            shown = ", ".join(
-                kind if name == kind else f"{kind} ({name})" for kind, name in devices["devices"]
-            )
-            typer.echo(f"JAX runs on: {shown or 'nothing'}")
+            typer.echo(f"JAX runs on: {', '.join(devices['devices']) or 'nothing'}")
             if devices["fault"]:
                 typer.echo(f"  {devices['fault']}\n  fix: {devices['fix']}")
         next_command("pdrm new garden" if about["ok"] else found[0]["fix"])
@@ -83,17 +76,15 @@ def groups() -> list[dict[str, Any]]:
     needed = [Requirement(text) for text in metadata.requires("pdrm") or []]
     found = []
     for name, purpose in FOR.items():
-        extra = {"extra": "" if name == CORE else name}
         packages = [
             find_package(one)
             for one in needed
-            if (name == CORE if one.marker is None else one.marker.evaluate(extra))
+            if (name == CORE if one.marker is None else one.marker.evaluate({"extra": name}))
         ]
         lacking = [quote(one["name"] + one["wanted"]) for one in packages if not one["ok"]]
         fix = f"{PIP} {' '.join(lacking)}" if lacking else ""
-        about = {"name": name, "for": purpose, "ok": not lacking}
-        if packages:
-            found.append({**about, "packages": packages, "fix": fix})
+        about = {"name": name, "for": purpose, "ok": not lacking, "packages": packages, "fix": fix}
+        found.append(about)
     return found
 
 
@@ -110,31 +101,27 @@ def find_package(needed: Requirement) -> dict[str, Any]:
 def jax_devices() -> dict[str, Any]:
     """The devices of JAX, asked in a separate process, because a broken driver can hang or crash it."""
     command = [sys.executable, "-c", ASK_JAX]
-    devices: list[list[str]] = []
+    devices: list[str] = []
     fault, wanted = "", "jax"
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-        devices = json.loads(ended.stdout)
+        devices = ended.stdout.splitlines()
     except subprocess.CalledProcessError as error:
         fault = error.stderr.strip().splitlines()[-1]
-    except (subprocess.TimeoutExpired, ValueError) as error:
+    except subprocess.TimeoutExpired as error:
         fault = str(error)
-    if not fault and {kind for kind, _ in devices} == {"cpu"} and shutil.which("nvidia-smi"):
+    if set(devices) == {"cpu"} and shutil.which("nvidia-smi"):
         fault, wanted = "there is an NVIDIA GPU that JAX does not use", "'jax[cuda12]'"
     fix = f"{PIP} --upgrade {wanted}" if fault else ""
     return {"devices": devices, "fault": fault, "fix": fix}
 
 
 def _print_group(group: dict[str, Any]) -> None:
-    missing = coloured("missing", fg="red" if group["name"] == CORE else "yellow")
-    mark = coloured("ok", fg="green") if group["ok"] else missing
+    mark = coloured("ok", fg="green") if group["ok"] else coloured("missing", fg="yellow")
     typer.echo(f"{group['name']}: {mark} ({group['for']})")
-    states = []
     for package in group["packages"]:
-        old = "" if package["ok"] else " is too old"
-        version = package["version"]
-        states.append(f"{package['name']} {version}{old}" if version else f"no {package['name']}")
-    typer.echo(f"  {', '.join(states)}")
+        needed = "" if package["ok"] else f" (needed: {package['wanted']})"
+        typer.echo(f"  {package['name']} {package['version'] or 'not installed'}{needed}")
     if not group["ok"]:
         typer.echo(f"  fix: {group['fix']}")
 
@@ -160,36 +147,28 @@ def new(
     if not NAME.fullmatch(folder.name):
         fix = "use letters, digits, - and _, beginning with a letter: pdrm new garden"
         raise BadSetting(f"`{folder.name or name}` cannot be a project's name", fix=fix)
-    if folder.exists() or folder.is_symlink():
-        fix = "choose another name; nothing is ever overwritten"
-        raise CannotWrite(f"{folder} is there already", fix=fix)
-    parents = "" if folder.parent.exists() else f" (and {folder.parent}/, which was not there)"
-    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}{parents}")
+    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}")
     next_command(f"cd {{}} && {FIRST[kind]}", folder)
 
 
 def make_project(folder: Path, kind: str) -> list[str]:
-    """Make the folder, whole or not at all; returns the names of its files.
+    """Make the folder; returns the names of its files.
 
     Python files end in `.py.txt` in the package: they are data there, not part of it.
     """
-    half = folder.parent / f".{folder.name}.{os.getpid()}"
     templates = files("pdrm.cli").joinpath("templates", kind)
     texts = {
         template.name.replace(".py.txt", ".py"): template.read_text(encoding="utf-8")
         for template in templates.iterdir()
-        if template.is_file() and not template.name.startswith(".")
     }
     try:
-        half.mkdir(parents=True)
+        folder.mkdir(parents=True)
         for name, text in texts.items():
-            (half / name).write_text(text.replace("@NAME@", folder.name), encoding="utf-8")
-        half.rename(folder)
+            (folder / name).write_text(text.replace("@NAME@", folder.name), encoding="utf-8")
     except OSError as error:
         fault = f"{folder} cannot be made: {(error.strerror or 'error').lower()}"
-        raise CannotWrite(fault, fix="choose a folder you may write to") from error
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
+        fix = "choose another name, in a folder that you may write to; nothing is ever overwritten"
+        raise CannotWrite(fault, fix=fix) from error
     return sorted(texts)
 
 

@@ -14,7 +14,7 @@ from typer import Argument, Option
 import pdrm.experiments
 import pdrm.learning
 from pdrm.cli.arguments import Json, Seeds
-from pdrm.cli.output import FAILED, coloured, next_command, print_error, print_json
+from pdrm.cli.output import FAILED, coloured, next_command, print_json
 from pdrm.errors import ConflictingOptions, NotRecorded, UnknownStudy
 
 if TYPE_CHECKING:
@@ -35,11 +35,7 @@ REPORT = Path("report")
 
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
     """Do the runs, show how they go, write the tables."""
-    try:
-        results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
-    except NotRecorded as error:
-        print_error(error)
-        raise typer.Exit(FAILED) from None
+    results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
     if results.failures:
         said = f"runs that failed: {len(results.failures)}; the same command tries them again"
         typer.echo(said, err=True)
@@ -65,8 +61,7 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.experiments.curves import CURVES, SUMMARY
-    from pdrm.experiments.study import PLOT
+    from pdrm.drawing.rows import Cells
 
     chosen = pdrm.learning.Workers(count=workers, backend=backend, address=address)
     asked = pdrm.experiments.load_study(study).seeded(seeds)
@@ -85,12 +80,8 @@ def run(
     if as_json:
         print_json(rows)
     else:
-        for row in rows:
-            final = f"final median return {row['final_median']:<12g}"
-            success = f"success {row['final_success']:.0%} of {row['seeds']} seeds' final tests"
-            typer.echo(f"{row['panel']:<16}{row['line']:<30}{final}{success}")
-        for name in (CURVES, SUMMARY, PLOT, page.name):
-            typer.echo(f"wrote {outcome.folder / name}")
+        typer.echo(Cells.of(rows).text())
+        typer.echo(f"wrote {page}, the curves and the tables next to it")
     if outcome.failures:
         raise typer.Exit(FAILED)
     if not as_json:
@@ -205,9 +196,6 @@ def report(
         ),
     ] = None,
     seeds: Seeds = None,
-    theory: Annotated[
-        bool, Option(help="With what can be proved: which k is enough, sizes.")
-    ] = True,
     markdown: Annotated[
         bool, Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
@@ -216,7 +204,6 @@ def report(
 
     Example: pdrm report runs/letter-* -o compared
     """
-    from pdrm.experiments.study import PLOT
     from pdrm.paper.claims_section import results_markdown
     from pdrm.paper.report import find_results, write_results
 
@@ -224,15 +211,13 @@ def report(
     if markdown:
         typer.echo(results_markdown([one for _, one in found.lines if one.runs]))
         return
-    if not found.of_the_paper:
-        found = replace(found, folder=output or found.folder)
-    elif output is not None:
-        fault = "the report of the paper's figures stands next to their runs"
-        raise ConflictingOptions(fault, fix="leave -o out")
-    before = set(found.folder.glob("*"))
-    page = write_results(found, seeds, theory=theory)
-    for path in (page,) if found.of_the_paper else (page.with_name(PLOT), page):
-        typer.echo(f"{'replaced' if path in before else 'wrote'} {path}")
+    if output is not None:
+        if found.of_the_paper:
+            fault = "the report of the paper's figures stands next to their runs"
+            raise ConflictingOptions(fault, fix="leave -o out")
+        found = replace(found, folder=output)
+    page = write_results(found, seeds, theory=True)
+    typer.echo(f"wrote {page}")
     if found.of_the_paper:
         next_command("pdrm claims {} --details", found.folder)
     else:
@@ -267,9 +252,8 @@ def reproduce(
 
     Stop with Ctrl-C; the same command resumes. Example: pdrm reproduce letter --seeds 2
     """
-    from pdrm.experiments.curves import CURVES, SUMMARY
     from pdrm.paper.claims import judge_claims
-    from pdrm.paper.evidence import CLAIMS_FILE, Evidence, write_claims
+    from pdrm.paper.evidence import Evidence, write_claims
     from pdrm.paper.figures import DEEP, figures, study
     from pdrm.paper.recorded import known_lines
     from pdrm.paper.report import write_report
@@ -287,9 +271,8 @@ def reproduce(
     lines = outcome.lines
     if not figure:
         lines = known_lines([*studies, *map(study, ("ours", *DEEP))], evidence.store)
-    write_report(lines, judged, evidence, theory=not figure)
-    for name in (CURVES, SUMMARY, CLAIMS_FILE, "index.html"):
-        typer.echo(f"wrote {output / name}")
+    page = write_report(lines, judged, evidence, theory=not figure)
+    typer.echo(f"wrote {page} and the tables next to it")
     if outcome.failures:
         raise typer.Exit(FAILED)
     next_command("pdrm claims {} --details", output)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
 from pathlib import Path
-from statistics import stdev
-from time import gmtime, strftime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +12,6 @@ from typer import Argument, Option
 import pdrm
 from pdrm.cli.arguments import DomainName, Json, MachineName, RunFolders, Seed, complete_agent
 from pdrm.cli.output import next_command, print_json
-from pdrm.errors import ConflictingOptions
 
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Evaluation
@@ -23,11 +19,6 @@ if TYPE_CHECKING:
 
 
 # --- `pdrm train` and `pdrm agents`: learn a task, and see which agents there are.
-
-MOST_NAMED = 3
-"""Runs that `next:` names; of more, the first."""
-TIME = "%Y-%m-%dT%H:%M:%SZ"
-"""Of a run's end in its `timing.json`."""
 
 
 def train(
@@ -49,7 +40,7 @@ def train(
         Option(metavar="<str>", help="A final machine state that means success; may be repeated."),
     ] = None,
     seeds: Annotated[int | None, Option(help="How many runs, with seeds 0, 1, …. [1]")] = None,
-    seed: Annotated[int | None, Option(help="One run with this seed.")] = None,
+    seed: Annotated[int, Option(help="The seed of one run.")] = 0,
     episodes: Annotated[int | None, Option(help="Training episodes (tables).")] = None,
     steps: Annotated[int | None, Option(help="Training steps (networks).")] = None,
     set_: Annotated[
@@ -72,12 +63,8 @@ def train(
     Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
     from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
-    from pdrm.learning.settings import check_count, parse_setting
+    from pdrm.learning.settings import parse_setting
 
-    if seed is not None and seeds is not None:
-        raise ConflictingOptions("both --seed and --seeds are given", fix="leave one of them out")
-    check_count("seeds", 1 if seeds is None else seeds, 1)
-    check_count("seed", seed or 0, 0)
     task = pdrm.Task(domain, machine, success=tuple(success or ()))
     name = agent or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
     options = {"k": k, "episodes": episodes, "total_timesteps": steps}
@@ -85,26 +72,26 @@ def train(
         setting: value for setting, value in options.items() if value is not None
     }
     settings |= dict(parse_setting(kind_of(name), word) for word in set_ or ())
-    began = strftime(TIME, gmtime())
-    runs = pdrm.train(
+    trained = pdrm.train(
         task,
         name,
-        seeds=seeds or [seed or 0],
+        seed=seed,
+        seeds=seeds,
         folder=output,
         workers=workers,
         log=log,
         progress=not as_json,
         **settings,
     )
+    runs = [trained] if isinstance(trained, pdrm.Run) else trained
     records = list(map(_summary, runs))
     if as_json:
         print_json(records)
         return
     for run, record in zip(runs, records, strict=True):
-        _print(run, record, " (done before)" if run.timing["finished"] < began else "")
-    named = runs[: 1 if task.continuous or len(runs) > MOST_NAMED else None]
+        _print(run, record)
     command = "film" if task.continuous else "evaluate"
-    next_command(f"pdrm {command}{' {}' * len(named)}", *(run.folder for run in named))
+    next_command(f"pdrm {command} {{}}", runs[0].folder)
 
 
 def _summary(run: Run) -> dict[str, Any]:
@@ -122,7 +109,7 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _print(run: Run, record: dict[str, Any], remark: str) -> None:
+def _print(run: Run, record: dict[str, Any]) -> None:
     """A run for people."""
     from pdrm.learning.agents import Deep
     from pdrm.learning.evaluation import format_return
@@ -130,14 +117,13 @@ def _print(run: Run, record: dict[str, Any], remark: str) -> None:
     rows = f", {record['rows']:,} table rows" if "rows" in record else ""
     trained = f"{record['episodes']:,} episodes, {record['timesteps']:,} steps"
     final = f"final test return {format_return(record['final_return'])}"
-    typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}{remark}")
-    agent = run.spec.agent
-    if record.get("truncated_by_stack") and isinstance(agent, Deep):
+    typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}")
+    agent, truncated = run.spec.agent, record.get("truncated_by_stack")
+    if truncated and isinstance(agent, Deep):
         from pdrm.learning.deep.deep_training import needed_depth
 
-        needed = needed_depth(run.spec.task, agent)
-        depth = max(needed, 2 * (agent.depth or needed))
-        said = f"{record['truncated_by_stack']:.1%} of the training episodes were truncated by a full stack"
+        depth = 2 * (agent.depth or needed_depth(run.spec.task, agent))
+        said = f"{truncated:.1%} of the training episodes were truncated by a full stack"
         typer.echo(f"  {said}\n  fix: --set depth={depth}", err=True)
 
 
@@ -153,7 +139,7 @@ def agents(
     Example: pdrm agents cprm
     """
     from pdrm.learning.agents import AGENTS, kind_of
-    from pdrm.learning.settings import describe_settings, usual_value
+    from pdrm.learning.settings import describe_settings, list_settings
 
     kinds = list(AGENTS.values()) if name is None else [kind_of(name)]
     if as_json:
@@ -165,11 +151,7 @@ def agents(
     if name is None:
         next_command("pdrm agents cprm")
         return
-    texts = describe_settings(kinds[0])
-    for field in fields(kinds[0]):
-        usual = usual_value(kinds[0], field)
-        value = ",".join(map(str, usual)) if isinstance(usual, tuple) else usual
-        typer.echo(f"  {f'{field.name}={value}':<32}{texts[field.name]}")
+    typer.echo(list_settings(kinds[0]))
     domain = "echo" if kinds[0].deep else "letter"
     next_command(f"pdrm train {domain} --agent {name} --set NAME=VALUE")
 
@@ -212,13 +194,9 @@ def evaluate(
 
 
 def _print_evaluation(record: Evaluation) -> None:
-    """The returns, their standard error, the optimal value, and how the episodes ended."""
+    """The returns, the optimal value, and how the episodes ended."""
     typer.echo(f"{record['episodes']} episodes of {record['domain']}: {record.format_means()}")
-    returns, optimum = record["returns"], record["optimal_value"]
-    error = stdev(returns) / len(returns) ** 0.5 if len(returns) > 1 else 0.0
-    if error > 0:
-        said = "starts and moves are drawn at random"
-        typer.echo(f"  standard error of the mean return: ± {error:.3g} ({said})")
+    optimum = record["optimal_value"]
     value = "not known: the domain is not finite, is random, or is large"
     if optimum is not None:
         value = f"{optimum:.6g}, discounted by {record['discount']:g} (without a step limit)"
@@ -228,8 +206,8 @@ def _print_evaluation(record: Evaluation) -> None:
 
 # --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters next to the grid, one key forward, one back.
 
-KEYS = {"n": 1, " ": 1, "\r": 1, "C": 1, "l": 1, "b": -1, "p": -1, "D": -1, "h": -1}
-"""Forward: n, space, enter, → or l. Back: b, p, ← or h. (Arrow keys end in C and D.)"""
+KEYS = {"n": 1, "C": 1, "b": -1, "D": -1}
+"""Steps by key: n, b, and what → and ← end in."""
 HINT = "n or → forward, b or ← back, q quit"
 
 
