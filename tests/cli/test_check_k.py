@@ -33,7 +33,7 @@ def test_for_people(pdrm):
     assert outcome.code == 0
     assert "0.006667" in outcome.out
     assert "nothing, proved" in outcome.out
-    assert "next: pdrm train paint --agent cprm --k 5" in outcome.err
+    assert "next: pdrm train paint --k 5" in outcome.err
     outcome = pdrm("check-k", "paint", "--k", 5, "--discount", 0.9)
     assert "paint --set discount=0.9" in outcome.err
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -37,7 +36,6 @@ from pdrm.cli.output import (
 from pdrm.errors import BadRunFolder, CannotWrite
 
 if TYPE_CHECKING:
-    from pdrm.analysis.k_report import KReport
     from pdrm.analysis.sizes import Sizes
     from pdrm.analysis.solving import Solution
     from pdrm.machines.pushdown import PushdownRewardMachine
@@ -282,17 +280,14 @@ def check_k(
         report.draw().save(draw)
         typer.echo(f"wrote {draw}", err=aside)
     if certificate is not None:
-        # Files by their place relative to the certificate, names of the catalogue as they are.
-        files = {
-            name: os.path.relpath(where, certificate.parent) if Path(where).is_file() else where
-            for name, where in {"domain": domain, "machine": machine}.items()
-            if where is not None
-        }
+        given = {"domain": domain, "machine": machine}
+        files = {name: where for name, where in given.items() if where is not None}
         proof = replace(report.certificate(), files=files)
         proof.save(certificate)
         typer.echo(f"{certificate} proves: {proof.claim}", err=aside)
     if not as_json:
-        _say_next(report, domain, machine, discount)
+        k_seen = "full" if report.recommended is None else report.recommended
+        next_command(f"pdrm train {name_task(domain, machine, discount)} --k {k_seen}")
     if stopped:
         typer.echo("stopped; this is what was known by then", err=True)
         raise typer.Exit(INTERRUPTED)
@@ -307,16 +302,6 @@ def _check_paths(draw: Path | None, certificate: Path | None) -> None:
     for path in (draw, certificate):
         if path is not None and not path.parent.is_dir():
             raise CannotWrite(f"no folder is called {path.parent}", fix="create it first")
-
-
-def _say_next(report: KReport, domain: str, machine: str | None, discount: float | None) -> None:
-    """The training that is recommended."""
-    task = name_task(domain, machine, discount)
-    agent = " --agent cprm" if report.certain else ""
-    k = f" --k {report.recommended}"
-    if report.recommended is None:
-        agent, k = (" --agent summary", "") if report.certain else ("", " --k full")
-    next_command(f"pdrm train {task}{agent}{k}")
 
 
 def verify(

@@ -283,7 +283,7 @@ def list_settings(kind: type[BuiltInAgent]) -> str:
     texts, lines = describe_settings(kind), ["Settings, by name:"]
     for field in fields(kind):
         lines += [
-            f"    {field.name} = {usual_value(kind, field)!r}",
+            f"    {field.name} = {usual_value(kind, field)}",
             f"        {texts[field.name]}",
         ]
     return "\n".join(lines)
