@@ -114,5 +114,5 @@ def test_a_variable_is_never_a_name_of_the_machine():
         paper.rule("u0", "u0", Exactly(frozenset({event})), f"z / {event}", 0) for event in events
     )
     machine = paper.built(events, rules, stack=events)
-    assert label(machine, "u0", "u0") == ["{β}, z / β, 0"]
-    assert caption(machine) == ["for β in a b c α", "otherwise: error"]
+    assert label(machine, "u0", "u0") == ["{x1}, z / x1, 0"]
+    assert caption(machine) == ["for x1 in a b c α", "otherwise: error"]

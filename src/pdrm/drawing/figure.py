@@ -121,20 +121,11 @@ def rename(tokens: Tokens, names: Mapping[str, str]) -> Tokens:
     return tuple(map(one, tokens))
 
 
-def make_printable(text: str) -> str:
-    r"""Text in which characters that cannot be seen (or stand in XML) are spelled by their code point.
-
-    >>> make_printable("a\x01b")
-    'a⟨U+0001⟩b'
-    """
-    return "".join(c if c.isprintable() else f"⟨U+{ord(c):04X}⟩" for c in text)
-
-
 Spell = Callable[[str], str]
 
 
 def spell(
-    tokens: Tokens, name: Spell = make_printable, sign: Spell = str, braces: Sequence[str] = "{}"
+    tokens: Tokens, name: Spell = str, sign: Spell = str, braces: Sequence[str] = "{}"
 ) -> str:
     """The tokens as text: Unicode, unless names, signs and braces are spelled differently."""
 
@@ -402,22 +393,23 @@ def tokenize_otherwise(otherwise: Otherwise, *, dashed: bool = False) -> Tokens:
 
 def _name_variables(families: Iterable[Family], taken: Collection[str]) -> Variables:
     """Name the variables of families as their text does; a second meaning of a name gets a prime."""
-    opened = [family for family in families if family.rows != ((),)]
-    said = {family: _find_names(family, taken) for family in opened}
-    letters = chain("abcαβγ", (f"x{number}" for number in count(1)))
-    used = {*taken, *chain(*said.values())}
-    free = (letter for letter in letters if letter not in used)
+    letters = chain("abc", (f"x{number}" for number in count(1)))
+    free = (letter for letter in letters if letter not in taken)
     unnamed: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
     meaning: dict[str, frozenset[str]] = {}
     found: Variables = {}
-    for family, names in said.items():
+    for family in families:
+        if family.rows == ((),):
+            continue
+        names = _find_names(family, taken)
         if not names:
             if family.rows not in unnamed:
                 unnamed[family.rows] = tuple(next(free) for _ in family.rows[0])
             names = unnamed[family.rows]
         called = []
-        for name, values in zip(names, zip(*family.rows, strict=True), strict=True):
-            while meaning.setdefault(name, frozenset(values)) != frozenset(values):
+        for name, column in zip(names, zip(*family.rows, strict=True), strict=True):
+            values = frozenset(column)
+            while meaning.setdefault(name, values) != values:
                 name += "′"
             called.append(name)
         found[family] = tuple(called)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from math import ceil
 from threading import Lock
 from typing import NamedTuple
 
-from pdrm.drawing.figure import Arrow, Figure, make_figure, make_printable, spell
+from pdrm.drawing.figure import Arrow, Figure, make_figure, spell
 from pdrm.machines.machine import AnyKind
 
 PNG_DPI = 200
@@ -36,7 +35,7 @@ Layout = tuple[list[Point], list[LaidOutEdge]]
 
 def render_dot(dot: str, format: str) -> bytes:
     """A picture of a graph written in DOT, or this text itself as a file."""
-    if format in ("dot", "gv"):
+    if format == "dot":
         return dot.encode()
     import pygraphviz
 
@@ -91,14 +90,8 @@ def _quiet() -> Iterator[None]:
 FONT = "Times New Roman,Liberation Serif,Nimbus Roman,DejaVu Serif,serif"
 """Serif like the paper's, on any system: the first family that is installed is used."""
 
-LONGEST_COLUMN = 12
-"""Lines of a label above which it is set in columns."""
-
 WIDEST_CIRCLE = 12
 """Characters of a state's name above which it gets an ellipse, because a circle would be as high as wide."""
-
-TALL = 3
-"""Lines that reach up to where the labels of loops are."""
 
 LETTER_WIDTH = 6.2
 """Points a letter of a label takes on average."""
@@ -122,17 +115,16 @@ START = "start arrow"
 """The tail of the initial arrow; no state's name has a space."""
 
 
-def to_dot(machine: AnyKind, *, title: bool = False) -> str:
+def to_dot(machine: AnyKind) -> str:
     """A machine in Graphviz's language."""
-    return figure_dot(make_figure(machine), title=title)
+    return figure_dot(make_figure(machine))
 
 
-def figure_dot(figure: Figure, *, title: bool = False) -> str:
+def figure_dot(figure: Figure) -> str:
     """A figure in Graphviz's language."""
     direction = "TB" if _depth(figure) > DEEPEST_ROW else "LR"
     effort = EFFORT[len(figure.edges) > MOST_CURVED]
-    caption = [f"<B>{escape_html(figure.title)}</B>"] if title else []
-    caption += [escape_html(spell(line)) for line in figure.caption]
+    caption = "<BR/>".join(escape_html(spell(line)) for line in figure.caption)
     lines = [
         f"digraph {quote(figure.title)} {{",
         f"  graph [rankdir={direction}, nodesep=0.5, ranksep=0.4, {effort}, labelloc=b, "
@@ -140,7 +132,7 @@ def figure_dot(figure: Figure, *, title: bool = False) -> str:
         f'  node [shape=circle, margin="0.04,0.04", width=0.55, height=0.55, '
         f'fontname="{FONT}", fontsize=16, penwidth=0.8];',
         f'  edge [fontname="{FONT}", fontsize=12, arrowsize=0.7, penwidth=0.8];',
-        f"  label=<{'<BR/>'.join(caption)}>;",
+        f"  label=<{caption}>;",
         f"  {quote(START)} [shape=plaintext, label=start, fontsize=12, "
         'width=0, height=0, margin="0.02,0"];',
         *(f"  {_node(figure, state)}" for state in figure.states),
@@ -164,12 +156,12 @@ def _depth(figure: Figure) -> int:
 
 def quote(text: str) -> str:
     """A DOT string."""
-    return '"' + make_printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def escape_html(text: str) -> str:
     """Text inside a label of Graphviz's HTML kind; a backslash would start one of its escapes."""
-    return escape(make_printable(text), quote=False).replace("\\", "&#92;")
+    return escape(text, quote=False).replace("\\", "&#92;")
 
 
 def _node(figure: Figure, state: str) -> str:
@@ -184,30 +176,17 @@ def _node(figure: Figure, state: str) -> str:
 
 
 def _edge(figure: Figure, edge: Arrow, number: int) -> str:
-    if edge.dashed:
-        look = "style=dashed, weight=0"
-    else:
-        lines = [spell(line) for line in edge.lines]
-        look = f"label=<{set_columns(lines, _room(figure, edge))}>"
+    look = "style=dashed, weight=0" if edge.dashed else f"label=<{_label(figure, edge)}>"
     return f'{quote(edge.source)} -> {quote(edge.target)} [comment="{number}", {look}];'
 
 
 def _room(figure: Figure, edge: Arrow) -> tuple[int, int]:
-    """Blank points before and after a label, because Graphviz lets the labels of loops hang over their states' sides.
-
-    Those of two neighbours must not meet each other, nor a tall label between them, nor that of an edge that may rise to their height."""
+    """Blank points before and after a label, because Graphviz lets the labels of loops hang over their states' sides."""
     if edge.loop:
         return 0, 0
-    loops = {loop.source: _width(loop) for loop in figure.edges if loop.loop}
-    ends = (edge.source, edge.target)
-    before, after = (max(0.0, loops.get(state, 0.0) / 2 - STATE_RADIUS) for state in ends)
-    others = {(one.source, one.target) for one in figure.edges if not one.loop} - {ends}
-    forks = any(source == edge.source for source, _ in others)
-    returns = (edge.target, edge.source) in others
-    if len(edge.lines) >= TALL or (forks and not returns):
-        return round(before), round(after)
-    missing = before + after + STATE_RADIUS - _width(edge) if before or after else 0.0
-    return (max(0, round(missing / 2)),) * 2
+    over = {loop.source: _width(loop) / 2 - STATE_RADIUS for loop in figure.edges if loop.loop}
+    before, after = over.get(edge.source, 0.0), over.get(edge.target, 0.0)
+    return max(0, round(before)), max(0, round(after))
 
 
 def _break(line: str) -> list[str]:
@@ -230,17 +209,10 @@ def _width(edge: Arrow) -> float:
     return LETTER_WIDTH * max(len(piece) for line in edge.lines for piece in _break(spell(line)))
 
 
-def set_columns(lines: Sequence[str], room: tuple[int, int] = (0, 0)) -> str:
-    """Lines under each other, in several columns if there are many, with blank points before and after them."""
-    columns = ceil(len(lines) / LONGEST_COLUMN)
-    if columns == 1:
-        lines = [piece for line in lines for piece in _break(line)]
-    height = ceil(len(lines) / columns)
-    cells = "".join(
-        f"<TD>{'<BR/>'.join(map(escape_html, lines[first : first + height]))}</TD>"
-        for first in range(0, len(lines), height)
-    )
+def _label(figure: Figure, edge: Arrow) -> str:
+    """The lines of an edge under each other, with blank points before and after them."""
+    pieces = [escape_html(piece) for line in edge.lines for piece in _break(spell(line))]
+    room = _room(figure, edge)
     before, after = (f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in room)
-    return (
-        f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{before}{cells}{after}</TR></TABLE>'
-    )
+    cells = f"{before}<TD>{'<BR/>'.join(pieces)}</TD>{after}"
+    return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{cells}</TR></TABLE>'

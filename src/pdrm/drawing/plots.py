@@ -55,10 +55,8 @@ MOST_SYMBOLS = 12
 """Symbols of a witness's stack that are drawn; the rest is counted."""
 LINE, MOST_LINES = 32, 3
 """Letters of a line above a witness's map, and lines."""
-MOST_COLUMNS, MOST_ROWS = 60, 24
-"""Steps of an episode and symbols of its stack that are drawn."""
-LETTERED = 34
-"""Steps up to which an episode's stack symbols are written out."""
+MOST_COLUMNS = 60
+"""Steps of an episode that are drawn."""
 
 
 # --- Files and axes
@@ -224,21 +222,16 @@ def _plot_way(
 def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, str]) -> None:
     """A column per moment, with the bottom of the stack below, and above it the machine state's colour."""
     columns = moments[:MOST_COLUMNS]
-    height = min(MOST_ROWS, max(len(moment.stack) for moment in columns))
+    height = max(len(moment.stack) for moment in columns)
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for x, moment in enumerate(columns):
-        for y, symbol in enumerate(moment.stack[::-1][:height]):
+        for y, symbol in enumerate(reversed(moment.stack)):
             places[symbol].append((x, y))
         axes.hlines(height + 0.35, x - 0.5, x + 0.5, color=shade[moment.state], linewidth=4)
-    lettered = len(columns) <= LETTERED and all(len(symbol) <= 2 for symbol in places)
     for (symbol, cells), tint in zip(places.items(), cycle(TINTS), strict=False):
         x, y = np.transpose(cells)
-        boxes = axes.bar(x, 1, 1, y, color=tint, edgecolor="#ffffff", label=symbol)
-        if lettered:
-            letters = [symbol] * len(cells)
-            axes.bar_label(boxes, letters, label_type="center", fontsize=8)
-    if not lettered:
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
+        axes.bar(x, 1, 1, y, color=tint, edgecolor="#ffffff", label=symbol)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
     whole = len(moments) == len(columns)
     more = "" if whole else f" (the first {len(columns)} of {len(moments)} moments)"
     axes.set(

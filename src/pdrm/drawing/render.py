@@ -20,7 +20,7 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
 from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
-from pdrm.drawing.figure import make_figure, make_printable, spell
+from pdrm.drawing.figure import make_figure, spell
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, table
 from pdrm.drawing.tikz import to_tikz
@@ -31,8 +31,8 @@ from pdrm.machines.machine import AnyKind, Machine
 from pdrm.machines.transitions import MachineRun
 from pdrm.task import Task, find_machine
 
-FORMATS = (".svg", ".png", ".pdf", ".dot", ".gv", ".tex", ".tikz")
-"""The endings of a machine's drawing; `.tex` is a document, `.tikz` the picture alone, to be included in another."""
+FORMATS = (".svg", ".png", ".pdf", ".dot", ".tex")
+"""The endings of a machine's drawing."""
 
 NUMBERS = ("step", "reward")
 """Columns of a run's table that are aligned to the right."""
@@ -83,14 +83,13 @@ class Drawing:
         return self.html()
 
 
-def draw(what: object, path: FilePath | None = None, *, title: bool = False) -> Drawing:
+def draw(what: object, path: FilePath | None = None) -> Drawing:
     """Draw a machine, a run on a word, a domain or a task.
 
     Args:
         what: One of these, or a machine's name, file or text.
-        path: A file to save the picture to, in the format its ending names: a machine as .svg, .png, .pdf, .dot, .tex
-            or .tikz, a run as .svg, .png or .dot, a domain as .png, a task as .svg or .html.
-        title: Write the name of a machine below its drawing.
+        path: A file to save the picture to, in the format its ending names: a machine as .svg, .png, .pdf, .dot or
+            .tex, a run as .svg, .png or .dot, a domain as .png, a task as .svg or .html.
 
     >>> from pdrm.language.loading import catalogue
     >>> print(draw(catalogue("anbn")))
@@ -107,7 +106,7 @@ def draw(what: object, path: FilePath | None = None, *, title: bool = False) -> 
         what = find_machine(what)
     match what:
         case Machine():
-            made = _draw_machine(what, title)
+            made = _draw_machine(what)
         case MachineRun():
             made = _draw_run(what)
         case FiniteDomain():
@@ -122,7 +121,7 @@ def draw(what: object, path: FilePath | None = None, *, title: bool = False) -> 
             said = f"{what.name}: an environment"
             made = Drawing((), str.encode, partial(str, said), partial(html, "p", said))
         case Task():
-            made = _draw_task(what, title)
+            made = _draw_task(what)
         case _:
             fault = f"a {type(what).__name__} cannot be drawn"
             raise WrongKind(fault, fix="give a machine, a run of one, a domain or a task")
@@ -134,11 +133,11 @@ def draw(what: object, path: FilePath | None = None, *, title: bool = False) -> 
 # --- A machine
 
 
-def _draw_machine(machine: AnyKind, title: bool) -> Drawing:
+def _draw_machine(machine: AnyKind) -> Drawing:
     def make(format: str) -> bytes:
-        if format in ("tex", "tikz"):
-            return to_tikz(machine, title=title, standalone=format == "tex").encode()
-        return render_dot(to_dot(machine, title=title), format)
+        if format == "tex":
+            return to_tikz(machine).encode()
+        return render_dot(to_dot(machine), format)
 
     def show() -> Markup:
         if len({(rule.source, rule.target) for rule in machine.transitions}) > MOST_EDGES:
@@ -161,7 +160,7 @@ def _list_rules(machine: AnyKind) -> str:
     more = [f"… {len(rules) - MOST_LINES:,} more"] if len(rules) > MOST_LINES else []
     head = f"{machine.name}: starts in {machine.start}{ends}"
     lines = [*rules[:MOST_LINES], *more, *map(spell, figure.caption)]
-    return "\n  ".join(map(make_printable, [head, *lines]))
+    return "\n  ".join([head, *lines])
 
 
 # --- A run on a word, as a table
@@ -178,7 +177,7 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
         numbers = [HEADINGS.index(name) for name in NUMBERS]
         return table(HEADINGS, rows[:MOST_LINES], numbers) + html("p", f"{end}{more}")
 
-    formats = ("svg", "png", "dot", "gv")
+    formats = ("svg", "png", "dot")
     return Drawing(formats, partial(render_dot, dot), partial(write_trace, run), show)
 
 
@@ -236,9 +235,9 @@ def _draw_domain(
     return Drawing(("png",), make, text, show)
 
 
-def _draw_task(task: Task, title: bool) -> Drawing:
+def _draw_task(task: Task) -> Drawing:
     domain = draw(task.domain)
-    machine = draw(task.machine, title=title)
+    machine = draw(task.machine)
     success = f"success: {', '.join(task.success)}"
 
     def show() -> Markup:

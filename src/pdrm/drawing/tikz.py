@@ -6,9 +6,8 @@ Labels are formulas, captions prose with names as formulas in it.
 from __future__ import annotations
 
 import re
-import unicodedata
 
-from pdrm.drawing.figure import Arrow, Figure, Tokens, make_figure, make_printable, spell
+from pdrm.drawing.figure import Arrow, Figure, Tokens, make_figure, spell
 from pdrm.drawing.graphviz import LaidOutEdge, Layout, Point, figure_dot, lay_out
 from pdrm.machines.machine import AnyKind
 
@@ -29,9 +28,7 @@ SIGNS = {
 }
 """The paper's signs inside a formula."""
 
-SIGN = re.compile(
-    "|".join(sorted(map(re.escape, SIGNS), key=len, reverse=True)) + r"|(?<=\d)e(?=[−\d])"
-)
+SIGN = re.compile("|".join(sorted(map(re.escape, SIGNS), key=len, reverse=True)))
 
 CHARACTERS = {
     "\\": r"\textbackslash{}",
@@ -62,11 +59,11 @@ def spell_formula(tokens: Tokens) -> str:
 
     >>> from pdrm.drawing.figure import ExactLabel, Name
     >>> print(spell_formula((ExactLabel(("A",)), ", z / ", Name("#"), " z, −1e5")))
-    $\{A\},\ z / \#\ z,\ -1\mathrm{e}5$
+    $\{A\},\ z / \#\ z,\ -1e5$
     """
 
     def sign(text: str) -> str:
-        return SIGN.sub(lambda found: SIGNS.get(found[0], r"\mathrm{e}"), text)
+        return SIGN.sub(lambda found: SIGNS[found[0]], text)
 
     return "$" + spell(tokens, spell_name, sign, (r"\{", r"\}")) + "$"
 
@@ -86,20 +83,12 @@ def spell_name(text: str) -> str:
 
 
 def escape_prose(text: str) -> str:
-    r"""Text outside formulas; Greek letters are named, because the usual fonts lack them.
+    r"""Text outside formulas.
 
-    >>> print(escape_prose("50% of α_1"))
-    50\% of $\alpha$\_1
+    >>> print(escape_prose("50% of a_1"))
+    50\% of a\_1
     """
-    return "".join(CHARACTERS.get(c) or _greek(c) or c for c in make_printable(text))
-
-
-def _greek(character: str) -> str:
-    """The formula for a small Greek letter, or nothing."""
-    kind = re.fullmatch(
-        r"GREEK SMALL LETTER (?!OMICRON|FINAL)([A-Z]+)", unicodedata.name(character, "")
-    )
-    return f"$\\{kind[1].lower().replace('lamda', 'lambda')}$" if kind else ""
+    return "".join(CHARACTERS.get(character, character) for character in text)
 
 
 # --- The picture
@@ -118,17 +107,15 @@ DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 """
 
 
-def to_tikz(machine: AnyKind, *, title: bool = False, standalone: bool = True) -> str:
-    """A machine as a LaTeX document that compiles by itself, or as the picture alone, to be included in another."""
+def to_tikz(machine: AnyKind) -> str:
+    r"""A machine as a LaTeX document, which compiles by itself or is included by `\includestandalone`."""
     figure = make_figure(machine)
-    picture = _picture(figure, lay_out(figure_dot(figure)), title)
-    return DOCUMENT % picture if standalone else picture
+    return DOCUMENT % _picture(figure, lay_out(figure_dot(figure)))
 
 
-def _picture(figure: Figure, layout: Layout, title: bool) -> str:
+def _picture(figure: Figure, layout: Layout) -> str:
     (_, *nodes), courses = layout  # the first node is the tail of the start arrow
-    shown = [rf"\textbf{{{escape_prose(figure.title)}}}"] if title else []
-    shown += [
+    shown = [
         "".join(
             escape_prose(token) if isinstance(token, str) else spell_formula((token,))
             for token in line

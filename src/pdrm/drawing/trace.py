@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pdrm.drawing.figure import make_line, make_printable, spell, spell_number
+from pdrm.drawing.figure import make_line, spell, spell_number
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import Configuration, MachineRun, Rule, Stack, Step
@@ -46,7 +46,7 @@ def trace_run(run: MachineRun[AnyStep]) -> list[TraceRow]:
 
 
 def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
-    label = "ε" if step.label is None else make_printable(label_text(step.label))
+    label = "ε" if step.label is None else label_text(step.label)
     if isinstance(step, Step):
         for move in step.moves:
             rule = _rule(move.rule, move.before.state, move.after.state, stack=stack)
@@ -60,14 +60,14 @@ def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
         silent = step.moves - len(said)
         if silent:  # which the step does not keep one by one
             moves = f"{silent:,} silent move{'s' * (silent > 1)}"
-            said.append(f"{moves} to {make_printable(step.after.state)}")
+            said.append(f"{moves} to {step.after.state}")
         counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
         yield TraceRow(number, label, ", then ".join(said), *counters, spell_number(step.reward))
 
 
 def _rule(rule: Rule | None, source: str, target: str, *, stack: bool = True) -> str:
     said = "otherwise" if rule is None else spell(make_line(rule, stack=stack).tokens())
-    return f"{make_printable(source)} → {make_printable(target)}: {said}"
+    return f"{source} → {target}: {said}"
 
 
 def write_stack(stack: Stack) -> str:
@@ -76,7 +76,7 @@ def write_stack(stack: Stack) -> str:
     >>> write_stack(()), write_stack(("A",) * 20 + ("#",))
     ('ε', 'A A A A A A A A A A A A … 9 more')
     """
-    shown = " ".join(make_printable(symbol) for symbol in stack[:MOST_SYMBOLS]) or "ε"
+    shown = " ".join(stack[:MOST_SYMBOLS]) or "ε"
     return shown if len(stack) <= MOST_SYMBOLS else f"{shown} … {len(stack) - MOST_SYMBOLS} more"
 
 
