@@ -19,7 +19,7 @@ from itertools import chain, count, permutations
 from typing import NamedTuple
 
 from pdrm.machines.counting import CountingTransition
-from pdrm.machines.guards import Exactly, Guard, spell_out
+from pdrm.machines.guards import Exactly, Guard
 from pdrm.machines.machine import AnyKind
 from pdrm.machines.transitions import ANY, NONE, Otherwise, Rule, Transition, number_text
 
@@ -74,11 +74,9 @@ def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
     >>> spell(tokenize_guard(And((Event("a"), Not(Event("t"))))))
     'a ∧ ¬t'
     """
-    if len(declared) > 1 and guard == spell_out(Exactly(frozenset()), declared):
-        guard = Exactly(frozenset())
     if isinstance(guard, Exactly):
-        known = [event for event in declared if event in guard.events]
-        return (ExactLabel((*known, *sorted(guard.events.difference(known)))),)
+        order = declared or sorted(guard.events)
+        return (ExactLabel(tuple(event for event in order if event in guard.events)),)
     parts = re.split(r"( & | \| |[!()])", str(guard))
     return tuple(SIGNS.get(part) or Name(part) for part in parts if part)
 

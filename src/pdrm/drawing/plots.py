@@ -230,7 +230,9 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
         axes.hlines(height + 0.35, x - 0.5, x + 0.5, color=shade[moment.state], linewidth=4)
     for (symbol, cells), tint in zip(places.items(), cycle(TINTS), strict=False):
         x, y = np.transpose(cells)
-        axes.bar(x, 1, 1, y, color=tint, edgecolor="#ffffff", label=symbol)
+        boxes = axes.bar(x, 1, 1, y, color=tint, edgecolor="#ffffff", label=symbol)
+        letters = [symbol[0]] * len(cells)
+        axes.bar_label(boxes, letters, label_type="center", fontsize=7)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
     whole = len(moments) == len(columns)
     more = "" if whole else f" (the first {len(columns)} of {len(moments)} moments)"

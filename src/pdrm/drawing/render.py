@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure, spell
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
 from pdrm.drawing.markup import Markup, data_url, html, join, listing, picture, table
+from pdrm.drawing.rows import Cells
 from pdrm.drawing.tikz import to_tikz
 from pdrm.drawing.trace import HEADINGS, AnyStep, describe_end, trace_run, write_trace
 from pdrm.errors import UnknownFormat, WrongKind
@@ -34,17 +34,11 @@ from pdrm.task import Task, find_machine
 FORMATS = (".svg", ".png", ".pdf", ".dot", ".tex")
 """The endings of a machine's drawing."""
 
-NUMBERS = ("step", "reward")
-"""Columns of a run's table that are aligned to the right."""
-
 MOST_EDGES = 150
 """Edges of a machine above which a notebook shows its first rules instead: Graphviz would take too long."""
 
 MOST_LINES = 40
 """Rules of a machine, and rows of a table, that are shown or printed."""
-
-LONGEST_FACT = 200
-"""Letters of a list of actions or events next to a domain's picture."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,8 +168,7 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
     def show() -> Markup:
         left_out = len(rows) - MOST_LINES
         more = f" … {left_out:,} rows are left out here." if left_out > 0 else ""
-        numbers = [HEADINGS.index(name) for name in NUMBERS]
-        return table(HEADINGS, rows[:MOST_LINES], numbers) + html("p", f"{end}{more}")
+        return table(HEADINGS, rows[:MOST_LINES]) + html("p", f"{end}{more}")
 
     formats = ("svg", "png", "dot")
     return Drawing(formats, partial(render_dot, dot), partial(write_trace, run), show)
@@ -185,9 +178,7 @@ def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:
     """A run's table as a graph of one node, in Graphviz's language."""
 
     def line(cells: Iterable[str]) -> str:
-        sides = ("RIGHT" if heading in NUMBERS else "LEFT" for heading in HEADINGS)
-        both = zip(cells, sides, strict=True)
-        row = "".join(f'<TD ALIGN="{side}">{cell}</TD>' for cell, side in both)
+        row = "".join(f'<TD ALIGN="LEFT">{cell}</TD>' for cell in cells)
         return f"<TR>{row}</TR>"
 
     head = line(f"<B>{heading}</B>" for heading in HEADINGS)
@@ -224,13 +215,8 @@ def _draw_domain(
         return encode_png(pixels())
 
     def show() -> Markup:
-        facts = []
-        for name, value in describe_domain(domain).items():
-            if isinstance(value, tuple):
-                value = shorten(" ".join(map(str, value)), LONGEST_FACT, placeholder=" …")
-            if value is not None:
-                facts.append([name.replace("_", " "), str(value)])
-        return picture(make("png"), "png", domain.name) + table(["", ""], facts)
+        facts = table(*Cells.of([describe_domain(domain)]))
+        return picture(make("png"), "png", domain.name) + facts
 
     return Drawing(("png",), make, text, show)
 
