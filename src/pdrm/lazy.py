@@ -104,21 +104,17 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
 
 def _suggest(package: str, name: str) -> str:
-    """The right place or spelling of a name, or nothing for names that only programs ask for.
+    """The right spelling of a name, or nothing for names that only programs ask for.
 
-    >>> _suggest("pdrm", "TopK"), _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
-    ('there is pdrm.product.TopK', 'did you mean `CpRM`?', '')
+    >>> _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
+    ('did you mean `CpRM`?', '')
     >>> _suggest("pdrm", "load_run")
     'pdrm.Run.load("runs/…")'
     """
     if name.startswith("_"):
         return ""
-    top = package.partition(".")[0]
-    if package == top and name in HABITS:
+    if package == "pdrm" and name in HABITS:
         return HABITS[name]
-    for other in (top, *(f"{top}.{chapter}" for chapter in CHAPTERS)):
-        if name in _find_homes(other):
-            return f"there is {other}.{name}"
     alike = name_alike(name, _find_homes(package))
     return f"did you mean `{alike}`?" if alike else ""
 

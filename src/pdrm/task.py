@@ -464,9 +464,8 @@ def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[st
             fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
             raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
         return OwnEnvironment(name, given, settings)
-    asked = {"name": name, **settings}
-    if extra := [f"`{setting}`" for setting, value in asked.items() if value != UNSET[setting]]:
-        fault = f"{', '.join(extra)} can only be set of a function that makes an environment"
+    if {"name": name, **settings} != UNSET:
+        fault = f"{', '.join(UNSET)} can only be set of a function that makes an environment"
         raise BadSetting(fault, fix="leave it out: a domain has its own events and rewards")
     if isinstance(given, Task):
         return given.domain

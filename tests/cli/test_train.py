@@ -17,7 +17,7 @@ def run(pdrm, tmp_path):
         "train", "maze-5x5", "--agent", "cprm", "--episodes", 1000, "-o", tmp_path / "runs"
     )
     assert outcome.code == 0
-    assert "final test return" in outcome.out
+    assert "seed 0: trained, return" in outcome.out
     return next((tmp_path / "runs").iterdir())
 
 

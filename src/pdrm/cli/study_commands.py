@@ -61,26 +61,15 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    from pdrm.drawing.rows import Cells
-
     chosen = pdrm.learning.Workers(count=workers, backend=backend, address=address)
     asked = pdrm.experiments.load_study(study).seeded(seeds)
     outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
     page = outcome.report()
-    rows = [
-        {
-            "panel": curves.panel.name,
-            "line": curves.line.name,
-            "seeds": len(curves.seeds),
-            "final_median": curves.final_median,
-            "final_success": float(curves.final_success.mean()),
-        }
-        for _, curves in outcome.lines
-    ]
+    table = outcome.table()
     if as_json:
-        print_json(rows)
+        print_json([row.record() for row in table])
     else:
-        typer.echo(Cells.of(rows).text())
+        typer.echo(table)
         typer.echo(f"wrote {page}, the curves and the tables next to it")
     if outcome.failures:
         raise typer.Exit(FAILED)
@@ -204,12 +193,11 @@ def report(
 
     Example: pdrm report runs/letter-* -o compared
     """
-    from pdrm.paper.claims_section import results_markdown
     from pdrm.paper.report import find_results, write_results
 
     found = find_results(folders or [REPORT], seeds)
     if markdown:
-        typer.echo(results_markdown([one for _, one in found.lines if one.runs]))
+        typer.echo(found.table().to_markdown())
         return
     if output is not None:
         if found.of_the_paper:

@@ -14,7 +14,6 @@ from pdrm.cli.arguments import DomainName, Json, MachineName, RunFolders, Seed, 
 from pdrm.cli.output import next_command, print_json
 
 if TYPE_CHECKING:
-    from pdrm.learning.evaluation import Evaluation
     from pdrm.learning.run import Run
 
 
@@ -89,7 +88,8 @@ def train(
         print_json(records)
         return
     for run, record in zip(runs, records, strict=True):
-        _print(run, record)
+        typer.echo(f"{repr(run).strip('<>')} -> {run.folder}")
+        _advise_depth(run, record.get("truncated_by_stack"))
     command = "film" if task.continuous else "evaluate"
     next_command(f"pdrm {command} {{}}", runs[0].folder)
 
@@ -109,16 +109,11 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _print(run: Run, record: dict[str, Any]) -> None:
-    """A run for people."""
+def _advise_depth(run: Run, truncated: float | None) -> None:
+    """Say if stacks were too high for a network."""
     from pdrm.learning.agents import Deep
-    from pdrm.learning.evaluation import format_return
 
-    rows = f", {record['rows']:,} table rows" if "rows" in record else ""
-    trained = f"{record['episodes']:,} episodes, {record['timesteps']:,} steps"
-    final = f"final test return {format_return(record['final_return'])}"
-    typer.echo(f"seed {record['seed']}: {trained}, {final}{rows} -> {run.folder}")
-    agent, truncated = run.spec.agent, record.get("truncated_by_stack")
+    agent = run.spec.agent
     if truncated and isinstance(agent, Deep):
         from pdrm.learning.deep.deep_training import needed_depth
 
@@ -186,22 +181,13 @@ def evaluate(
         print_json(records if len(records) > 1 else records[0])
         return
     for run, record in zip(found, records, strict=True):
-        if len(found) > 1:
-            typer.echo(f"{run.folder}:")
-        _print_evaluation(record)
+        optimum = record["optimal_value"]
+        value = "not known: the domain is not finite, is random, or is large"
+        if optimum is not None:
+            value = f"{optimum:.6g}, discounted by {record['discount']:g} (without a step limit)"
+        typer.echo(f"{run.folder}: {repr(record).strip('<>')}\n  optimal value: {value}")
     watch = "film" if found[0].spec.task.continuous else "replay"
     next_command(f"pdrm {watch} {{}}", found[0].folder)
-
-
-def _print_evaluation(record: Evaluation) -> None:
-    """The returns, the optimal value, and how the episodes ended."""
-    typer.echo(f"{record['episodes']} episodes of {record['domain']}: {record.format_means()}")
-    optimum = record["optimal_value"]
-    value = "not known: the domain is not finite, is random, or is large"
-    if optimum is not None:
-        value = f"{optimum:.6g}, discounted by {record['discount']:g} (without a step limit)"
-    for line in (f"optimal value: {value}", *record.lines()):
-        typer.echo(f"  {line}")
 
 
 # --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters next to the grid, one key forward, one back.
@@ -268,11 +254,6 @@ def film(
 
     Example: pdrm film runs/maze-5x5-q-1-seed0-* -o maze.gif
     """
-    from pdrm.learning.evaluation import format_return
-
     found = pdrm.Run.load(run)
-    went = found.film(output, seed, every)
-    end = "ended" if went["end"] in found.spec.task.machine.final else "stopped"
-    paid = format_return(went["return"])
-    typer.echo(f"{went['steps']:,} steps, return {paid}, {end} in {went['end']} -> {output}")
+    typer.echo(repr(found.film(output, seed, every)).strip("<>"))
     next_command("pdrm evaluate {}", found.folder)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdrm.drawing.markup import Markup, html, join, number, table
-from pdrm.drawing.rows import Cells
-from pdrm.experiments.curves import Curves
 from pdrm.experiments.study_report import Section, badge, bullets, details
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, JudgedClaim
 from pdrm.paper.readings import Cell, about_readings, count_holding
@@ -123,17 +121,3 @@ def _cell(cell: Cell | None) -> Markup:
     rests = html("div", cell.rests + came, class_="soft")
     parts = details("parts", _parts(cell.record["parts"])) if cell.record["parts"] else ""
     return _verdict(cell.verdict) + rests + parts
-
-
-# --- The results in a small table: for each task and agent, the number of seeds whose last evaluation completes the task in every episode.
-
-
-def results_markdown(lines: Sequence[Curves]) -> str:
-    """The table in Markdown, with a row for each panel and a column for each line: "9/10" is nine of ten seeds."""
-    names = list(dict.fromkeys(curves.line.name for curves in lines))
-    rows: dict[str, dict[str, str]] = {}
-    for curves in lines:
-        achieving = f"{curves.achieving}/{len(curves.seeds)}"
-        rows.setdefault(curves.panel.name, {})[curves.line.name] = achieving
-    cells = [[f"`{panel}`", *(row.get(name, "") for name in names)] for panel, row in rows.items()]
-    return Cells(["task", *names], cells).markdown()
