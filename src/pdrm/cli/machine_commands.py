@@ -34,14 +34,13 @@ from pdrm.errors import BadSetting, CannotWrite, TaskWarning
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
-    from pdrm.drawing.render import Drawing
     from pdrm.language.document import AnyMachine
     from pdrm.machines.transitions import MachineRun
 
 
 MachineOutput = Annotated[
     Path,
-    Option("-o", "--output", help="The file to write: .pdrm, .json or a drawing; - prints."),
+    Option("-o", "--output", help="The file to write, .pdrm or .json; - prints."),
 ]
 
 
@@ -151,9 +150,12 @@ def draw(
     Example: pdrm draw letter -o letter.svg
     """
     machine = _machine(file)
-    _write_drawing(
-        pdrm.draw(machine.run(pdrm.language.parse_word(word)) if word else machine), output
-    )
+    picture = pdrm.draw(machine.run(pdrm.language.parse_word(word)) if word else machine)
+    if output == STANDARD:
+        typer.echo(picture.render("svg").decode())
+    else:
+        picture.save(output)
+        typer.echo(f"wrote {output}")
 
 
 def convert(
@@ -279,25 +281,13 @@ def _machine(file: str) -> AnyMachine:
 
 
 def _write_machine(machine: AnyMachine, output: Path) -> None:
-    """Write a machine as text, as JSON or as a drawing, by the ending of the output."""
-    from pdrm.drawing.render import FORMATS as DRAWINGS
-
+    """Write a machine as text or as JSON, by the ending of the output."""
     if output == STANDARD:
         typer.echo(pdrm.language.to_text(machine), nl=False)
-    elif output.suffix.lower() in DRAWINGS:
-        _write_drawing(pdrm.draw(machine), output)
     else:
         pdrm.save(machine, output)
         typer.echo(f"wrote {output}\n  {_size(machine)}")
         next_command("pdrm check {}", output)
-
-
-def _write_drawing(picture: Drawing, output: Path) -> None:
-    if output == STANDARD:
-        typer.echo(picture.render("svg").decode())
-    else:
-        picture.save(output)
-        typer.echo(f"wrote {output}")
 
 
 def _refuse_to_overwrite(file: str, output: Path) -> None:
@@ -365,8 +355,6 @@ def domains(
         _print_states(shown, rows[0])
     if name is None or one.machine:
         next_command("pdrm train {}", name or "letter")
-    elif Path("task.pdrm").exists():
-        next_command("pdrm train {} --machine task.pdrm", name)
 
 
 def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:

@@ -74,9 +74,8 @@ def write_any_text() -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value on standard output, in characters that its encoding has."""
-    plain = (sys.stdout.encoding or "").lower().replace("-", "") not in ("utf8", "utf_8")
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=plain))
+    """Print one JSON value on standard output, in ASCII, which every encoding has."""
+    typer.echo(json.dumps(value, indent=2))
 
 
 def next_command(command: str, *names: object) -> None:
