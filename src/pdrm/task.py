@@ -162,11 +162,9 @@ class Task(Displayed):
         """The domain, which must be finite."""
         if isinstance(self.domain, FiniteDomain):
             return self.domain
-        is_jax = isinstance(self.domain, WaterWorld | JaxWorld)
-        kind = "continuous" if is_jax else "an environment without a table"
-        agent = '"ppo"' if is_jax else 'pdrm.SB3("PPO")'
-        fix = f"pdrm.train(task, {agent}), or an agent of your own that acts on task.env()"
-        raise DoesNotApply(f"`{self.name}` is {kind}, and this needs a finite domain", fix=fix)
+        fault = f"`{self.name}` is continuous or has no table of its moves, and this needs a finite domain"
+        fix = 'pdrm.train(task, "ppo"), pdrm.SB3("PPO"), or an agent of your own that acts on task.env()'
+        raise DoesNotApply(fault, fix=fix)
 
     @property
     def tested_on(self) -> tuple[Task, ...]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
+from math import ceil
 from threading import Lock
 from typing import NamedTuple
 
@@ -90,6 +91,9 @@ def _quiet() -> Iterator[None]:
 FONT = "Times New Roman,Liberation Serif,Nimbus Roman,DejaVu Serif,serif"
 """Serif like the paper's, on any system: the first family that is installed is used."""
 
+LONGEST_COLUMN = 12
+"""Lines of a label above which it is set in columns."""
+
 WIDEST_CIRCLE = 12
 """Characters of a state's name above which it gets an ellipse, because a circle would be as high as wide."""
 
@@ -99,8 +103,8 @@ LETTER_WIDTH = 6.2
 STATE_RADIUS = 20
 """Points from the middle of a state to its side."""
 
-DEEPEST_ROW = 5
-"""Edges from the start up to which a machine is drawn from left to right; a deeper one is drawn downwards, or it would be too wide."""
+WIDEST_ROW = 7
+"""States up to which a machine is drawn from left to right; a larger one is drawn downwards, or it would be too wide."""
 
 WIDEST_LINE = 60
 """Characters above which a line of a label is broken, after a sign between events."""
@@ -122,7 +126,7 @@ def to_dot(machine: AnyKind) -> str:
 
 def figure_dot(figure: Figure) -> str:
     """A figure in Graphviz's language."""
-    direction = "TB" if _depth(figure) > DEEPEST_ROW else "LR"
+    direction = "TB" if len(figure.states) > WIDEST_ROW else "LR"
     effort = EFFORT[len(figure.edges) > MOST_CURVED]
     caption = "<BR/>".join(escape_html(spell(line)) for line in figure.caption)
     lines = [
@@ -141,17 +145,6 @@ def figure_dot(figure: Figure) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _depth(figure: Figure) -> int:
-    """The largest distance of a state from the start, in edges."""
-    depth = {figure.start: 0}
-    for state in (queue := [figure.start]):
-        for edge in figure.edges:
-            if edge.source == state and edge.target not in depth:
-                depth[edge.target] = depth[state] + 1
-                queue.append(edge.target)
-    return max(depth.values())
 
 
 def quote(text: str) -> str:
@@ -210,9 +203,14 @@ def _width(edge: Arrow) -> float:
 
 
 def _label(figure: Figure, edge: Arrow) -> str:
-    """The lines of an edge under each other, with blank points before and after them."""
+    """The lines of an edge under each other, in several columns if there are many, with blank points before and after them."""
     pieces = [escape_html(piece) for line in edge.lines for piece in _break(spell(line))]
+    height = ceil(len(pieces) / ceil(len(pieces) / LONGEST_COLUMN))
+    columns = "".join(
+        f"<TD>{'<BR/>'.join(pieces[first : first + height])}</TD>"
+        for first in range(0, len(pieces), height)
+    )
     room = _room(figure, edge)
     before, after = (f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in room)
-    cells = f"{before}<TD>{'<BR/>'.join(pieces)}</TD>{after}"
+    cells = f"{before}{columns}{after}"
     return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{cells}</TR></TABLE>'

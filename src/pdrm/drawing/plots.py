@@ -373,8 +373,7 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     """Axes, labels and the legend."""
     first = lines[0]
     longest = max(int(line.at[-1]) for line in lines)
-    if longest >= 100_000:
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     scale = ""
     if all(line.scaled for line in lines):
         scale = ", normalised to [−1, 1]"

@@ -63,10 +63,8 @@ class Drawing:
         name = format.removeprefix(".").lower()
         if name not in self.formats:
             endings = ", ".join(f".{known}" for known in self.formats)
-            raise UnknownFormat(
-                f"`{format}` is not a format for drawings" if name else "the file has no ending",
-                fix=f"use one of {endings}",
-            )
+            fault = f"`{format}` is not a format for drawings"
+            raise UnknownFormat(fault, fix=f"use one of {endings}")
         return self.make(name)
 
     def save(self, path: FilePath) -> None:
