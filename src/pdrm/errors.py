@@ -16,7 +16,7 @@ from itertools import islice
 from typing import ClassVar
 
 from pdrm.wording import Where as Where
-from pdrm.wording import count_to_caller
+from pdrm.wording import count_to_caller, tell
 from pdrm.wording import did_you_mean as did_you_mean
 from pdrm.wording import name_alike as name_alike
 from pdrm.wording import suggest as suggest
@@ -54,7 +54,7 @@ class PdrmError(Exception):
         return (self,)
 
     def __str__(self) -> str:
-        return tell("error", self)
+        return tell(f"error[{self.code}]: {self.message}", self.where, self.fix)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -285,19 +285,7 @@ class Finding:
     fix: str = ""
 
     def __str__(self) -> str:
-        return tell("warning", self)
-
-
-def tell(kind: str, fault: PdrmError | Finding) -> str:
-    """An error or a warning as text: its code, the message, the place and the fix."""
-    lines = [f"{kind}[{fault.code}]: {fault.message}"]
-    if fault.where is not None:
-        lines.append(f"  --> {fault.where}")
-        if fault.where.line:
-            lines.append(fault.where.picture())
-    if fault.fix:
-        lines.append(f"  fix: {fault.fix}")
-    return "\n".join(lines)
+        return tell(f"warning[{self.code}]: {self.message}", self.where, self.fix)
 
 
 WARNINGS = {

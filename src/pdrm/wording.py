@@ -40,6 +40,18 @@ class Where:
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
 
 
+def tell(said: str, where: Where | None, fix: str) -> str:
+    """An error or a warning as text: what is said, the place and the fix."""
+    lines = [said]
+    if where is not None:
+        lines.append(f"  --> {where}")
+        if where.line:
+            lines.append(where.picture())
+    if fix:
+        lines.append(f"  fix: {fix}")
+    return "\n".join(lines)
+
+
 def name_alike(word: str, known: Iterable[str], alike: float = 0.66) -> str:
     """The known word that is spelled almost as this one is ("" if there is none); `alike` is the least similarity, up to 1.
 
