@@ -83,7 +83,7 @@ class Certificate:
     policy: tuple[tuple[int, str, Stack, str], ...]
     """Environment state, machine state, the top k symbols, action."""
     files: dict[str, str] = field(default_factory=dict)
-    """The paths of the domain and the machine, from the certificate's folder: a hint, and not part of the proof."""
+    """The paths of the domain and the machine, as they were given: a hint, and not part of the proof."""
 
     def __repr__(self) -> str:
         return f"<Certificate: {self.claim}>"
