@@ -17,10 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import (
-    BadSetting,
-    EndlessSilentMoves,
-)
+from pdrm.errors import BadSetting, EndlessSilentMoves
 from pdrm.files import Arrays
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Counterfactuals, CountingQ, Hierarchical, QLearning, Tabular
@@ -70,12 +67,10 @@ from pdrm.product.explore_kernel import (
     begin_exploring,
 )
 from pdrm.product.observation import FullStack, View
-from pdrm.task import Task, largest_reward
+from pdrm.task import Task
 
 EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
-LARGEST_REWARD = 1e150
-"""The largest reward that is learnt from: sums of as many as there will ever be are numbers."""
 
 
 class TabularLearner(OwnLearner):
@@ -93,11 +88,6 @@ class TabularLearner(OwnLearner):
         seed: int,
         now: Callable[[], float] = time.perf_counter,
     ) -> None:
-        if (largest := largest_reward(domain, machine)) > LARGEST_REWARD:
-            fault = (
-                f"a reward of ±{largest:g} is too large to learn from: sums of it would overflow"
-            )
-            raise BadSetting(fault, fix=f"rewards of up to {LARGEST_REWARD:g}")
         self.domain, self.machine, self.view = domain, machine, view
         self.settings = settings = settings.settled()
         self.seed, self._now = seed, now
@@ -245,9 +235,8 @@ class TabularLearner(OwnLearner):
         self.progress[:] = arrays["progress"].view(at.PROGRESS)
         self.rng_state[:] = arrays["rng_state"]
         slot = {"table.slot": self.tables.table.slot}
-        tables = put_arrays(self.tables, {**arrays, **slot})
-        self.tables = tables
-        self.tables = tables._replace(table=tables.table.grow(self._count_views()))
+        self.tables = put_arrays(self.tables, {**arrays, **slot})
+        self.tables = self.tables._replace(table=self.tables.table.grow(self._count_views()))
 
     def _count_views(self) -> int:
         """The number of different views that a policy sees."""

@@ -67,12 +67,18 @@ def check_state(state: object, states: Sequence[str]) -> None:
         raise WrongPolicy(fault, fix=did_you_mean(str(state), states))
 
 
-def check_stack(memory: Any, symbols: Stack) -> None:
-    """Raise unless this is a stack of these symbols."""
-    several = isinstance(memory, Sequence) and not isinstance(memory, str)
-    if not several or any(symbol not in symbols for symbol in memory):
-        fault = f"{memory!r} is not a stack of the machine this was learnt with"
-        fix = f"give a tuple of stack symbols, the top first: {', '.join(symbols)}"
+def check_memory(memory: Any, kind: Stack | int) -> None:
+    """Raise unless this is a stack of these symbols, or there is a value for each counter."""
+    fits = isinstance(memory, Sequence) and not isinstance(memory, str)
+    if isinstance(kind, int):
+        fits = fits and len(memory) == kind
+        fits = fits and all(isinstance(one, int) and one >= 0 for one in memory)
+        fix = f"give the values of its {kind} counters: a tuple of non-negative integers"
+    else:
+        fits = fits and all(symbol in kind for symbol in memory)
+        fix = f"give a tuple of stack symbols, the top first: {', '.join(kind)}"
+    if not fits:
+        fault = f"the machine that this was learnt with has no memory {memory!r}"
         raise WrongPolicy(fault, fix=fix)
 
 
@@ -155,16 +161,6 @@ class MemoryTree:
             node = self._child.get((node, symbol), UNSEEN)
         return node
 
-    def check(self, memory: Any) -> None:
-        """Raise unless this is a stack of these symbols, or there is a value for each counter."""
-        if not isinstance(self.kind, int):
-            check_stack(memory, self.kind)
-            return
-        several = isinstance(memory, Sequence) and len(memory) == self.kind
-        if not several or not all(isinstance(one, int) and one >= 0 for one in memory):
-            fault = f"{memory!r} are not values of the {self.kind} counters of the machine this was learnt with"
-            raise WrongPolicy(fault, fix=f"give a tuple of {self.kind} non-negative integers")
-
 
 # --- The rows
 
@@ -210,7 +206,7 @@ class PolicyTable:
     ) -> npt.NDArray[np.float64]:
         """The row for a state and a configuration."""
         check_state(machine_state, self.states)
-        self.memory.check(memory)
+        check_memory(memory, self.memory.kind)
         seen: Any = tuple(memory)
         node = self.memory.number(self.view.of(seen))
         row = self._rows.get((environment_state, self.states.index(machine_state), node))
@@ -252,19 +248,6 @@ class PolicyRow(NamedTuple):
     """The action (or option) of highest value, the first of several."""
     values: Mapping[str, float]
     """Of each action (or option)."""
-
-    @classmethod
-    def of(
-        cls,
-        domain: FiniteDomain | None,
-        seen: SeenThere,
-        values: Mapping[str, float],
-    ) -> PolicyRow:
-        """The row of what is seen: environment state, machine state and stack."""
-        place, state, stack = seen
-        where = "" if domain is None else domain.describe(place)
-        best = max(values, key=values.__getitem__, default="")
-        return cls(place, where, state, stack, best, values)
 
     def record(self) -> dict[str, Any]:
         """The row for a frame: a column for the value of each action."""
@@ -322,8 +305,11 @@ class TabularPolicy(ABC):
         known = self.domain if domain is None else domain
 
         def make(row: int) -> PolicyRow:
-            seen = self._seen(row)
-            return PolicyRow.of(known, seen, self._name_values(*seen))
+            place, state, memory = self._seen(row)
+            where = "" if known is None else known.describe(place)
+            values = self._name_values(place, state, memory)
+            best = max(values, key=values.__getitem__, default="")
+            return PolicyRow(place, where, state, memory, best, values)
 
         return Rows(self._height(), make)
 
@@ -484,7 +470,7 @@ class QPolicy(TabularPolicy):
         number if the automaton simulates it, else how many symbols are above the bottom one."""
         states, symbols = self._shown()
         check_state(state, states)
-        check_stack(stack, symbols)
+        check_memory(stack, symbols)
         assert self.pushdown is not None
         simulated = counting_configuration(self.pushdown, Configuration(state, stack))
         if simulated.state in self.q_table.states:

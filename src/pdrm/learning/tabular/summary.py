@@ -35,7 +35,7 @@ from pdrm.learning.tabular.policy import (
     Memory,
     SeenThere,
     TabularPolicy,
-    check_stack,
+    check_memory,
     check_state,
     number_state,
 )
@@ -118,7 +118,7 @@ class SummaryPolicy(TabularPolicy):
         """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
         states, stack = self._shown()
         check_state(machine_state, states)
-        check_stack(memory, stack)
+        check_memory(memory, stack)
         place, places = number_state(environment_state, self.domain), len(self.world.terminal)
         if place >= places:
             fault = f"{place} is not a state of the environment this was learnt in"
