@@ -10,7 +10,8 @@ from pdrm.analysis import best_policy, solving
 from pdrm.analysis.whole_stack import WholeStack
 from pdrm.domains import FiniteEnv, domain, environments
 from pdrm.language import draft
-from pdrm.language.combining import Part, PartMove
+from pdrm.language.combining import Part, Product
+from pdrm.language.draft import DraftMove
 from pdrm.language.grammars import conflicts
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.language.source import Line
@@ -23,6 +24,7 @@ from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import ALWAYS
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import LazyTable
+from pdrm.machines.transitions import Otherwise
 from pdrm.product import explore_kernel
 from pdrm.product import shaping as potentials
 from pdrm.product.finite_kernel import FiniteProduct
@@ -228,21 +230,26 @@ def test_an_expression_that_forgets_to_repeat(monkeypatch):
 
 
 def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
-    readings = Part.moves
+    readings = Part.readings
 
     def pays(self, state, top):
-        done = state in self.machine.final
-        return (
-            [(ALWAYS, PartMove(state, None, self.weight))] if done else readings(self, state, top)
-        )
+        finished = state in self.machine.final
+        return [(ALWAYS, Otherwise.stay(1))] if finished else readings(self, state, top)
 
-    monkeypatch.setattr(Part, "moves", pays)
+    monkeypatch.setattr(Part, "readings", pays)
     with pytest.raises(AssertionError, match="pays"):
         combining.check(seed=1, combinations=20, words=20)
 
 
 def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
-    monkeypatch.setattr(Part, "silent", lambda *_: None)
+    moves = Product._moves
+
+    def hurry(self, head):
+        place, top = head
+        settled = self._settle(place)
+        return moves(self, head) if settled == place else [DraftMove(None, settled, (top,), 0.0)]
+
+    monkeypatch.setattr(Product, "_moves", hurry)
     with pytest.raises(AssertionError):
         combining.check(seed=1, combinations=30, words=20)
 
