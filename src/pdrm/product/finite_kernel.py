@@ -267,37 +267,13 @@ class FiniteProduct:
         return (*self.machine.states, *self.machine.final)[int(self.states.state[x])]
 
     def path(self, x: int) -> tuple[int, list[tuple[int, int]]]:
-        """A shortest way to a state, the most probable of those: the number of the start, then actions with their outcomes."""
-        if self.next.shape[2] > 1:
-            return self._path_with_chance(x)
+        """The way on which a state was found: the number of the start, then actions with their outcomes."""
         steps: list[tuple[int, int]] = []
         while self.states.origin[x] >= 0:
-            steps.append((int(self.states.via[x]), 0))
+            action, outcome = divmod(int(self.states.via[x]), self.next.shape[2])
+            steps.append((action, outcome))
             x = int(self.states.origin[x])
         return int(self.states.via[x]), steps[::-1]
-
-    def _path_with_chance(self, x: int) -> tuple[int, list[tuple[int, int]]]:
-        """The same where moves are random: back from the state, step by step, how probable it is to get there from each state before."""
-        depth, outcomes = self.states.depth[: len(self)], self.next.shape[2]
-        chance = np.zeros(len(self))
-        chance[x] = 1.0
-        choice = np.zeros(len(self), np.int64)
-        for before in range(int(depth[x]) - 1, -1, -1):
-            near = np.flatnonzero((depth == before) & self.expanded)
-            after = self.next[near]
-            later = np.where((after != END) & (depth[after] == before + 1), chance[after], 0.0)
-            ways = (later * self.probability[self.place[near]]).reshape(len(near), -1)
-            choice[near], chance[near] = ways.argmax(axis=1), ways.max(axis=1, initial=0.0)
-            # only which is greatest counts, and small numbers vanish
-            chance[near] /= chance[near].max(initial=0.0) or 1.0
-        first = np.flatnonzero(depth == 0)
-        here = int(first[chance[first].argmax()]) if depth[x] else x
-        start, steps = int(self.states.via[here]), list[tuple[int, int]]()
-        while here != x:
-            action, outcome = divmod(int(choice[here]), outcomes)
-            steps.append((action, outcome))
-            here = int(self.next[here, action, outcome])
-        return start, steps
 
     def explore(self, depth: int | None = None, most: int | None = None) -> None:
         """Expand the whole frontier, again and again: to a depth, until nothing is left, or until there are more than `most`
@@ -374,7 +350,7 @@ class FiniteProduct:
 
 
 def word_to(product: FiniteProduct, x: int) -> str:
-    """The labels of a shortest way to a state, as `pdrm step` reads them."""
+    """The labels on the way to a state, as `pdrm step` reads them."""
     return word_text(_labels_to(product, x))
 
 
@@ -390,7 +366,7 @@ def _labels_to(product: FiniteProduct, x: int) -> list[Label]:
 
 
 def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
-    """The actions of a shortest way to a state."""
+    """The actions on the way to a state."""
     return tuple(product.domain.actions[action] for action, _ in product.path(x)[1])
 
 
