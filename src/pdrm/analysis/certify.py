@@ -9,9 +9,10 @@ from math import inf, nextafter
 import numpy as np
 
 from pdrm.analysis.best_policy import Loss, bound_policy, name_state
-from pdrm.analysis.certificate import Certificate, Entry, Line, refuse_endless
-from pdrm.analysis.checker import Check, Exit
+from pdrm.analysis.certificate import Certificate, Entry, Line, refuse_faults
+from pdrm.analysis.checker import Check
 from pdrm.analysis.deadline import Deadline
+from pdrm.analysis.readable_product import Exit
 from pdrm.analysis.solving import PRECISION
 from pdrm.analysis.values import ExploredValues, Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import WholeStack, world_of
@@ -30,7 +31,7 @@ Heads = dict[tuple[Exit, str | None], tuple[float, tuple[Line, ...]]]
 Ranges = dict[Exit, Interval]
 
 
-@refuse_endless()
+@refuse_faults()
 def certify_start(task: Task, values: ValuedProduct, loss: Loss) -> Certificate:
     """Certify what a k-policy loses from the start."""
     maker = _Maker(task, values, Deadline())
@@ -52,7 +53,7 @@ def certify_start(task: Task, values: ValuedProduct, loss: Loss) -> Certificate:
     return maker.claim(listed)
 
 
-@refuse_endless()
+@refuse_faults()
 def certify_everywhere(
     task: Task,
     values: ValuedProduct,

@@ -33,7 +33,6 @@ from pdrm.errors import (
     UnknownConfiguration,
     did_you_mean,
 )
-from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import (
     Symbols,
@@ -43,7 +42,7 @@ from pdrm.machines.tables import (
     settle_table,
     tabulate,
 )
-from pdrm.machines.transitions import Stack
+from pdrm.machines.transitions import Configuration, Stack
 from pdrm.product.finite_kernel import END, FiniteProduct, Floats
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task
@@ -72,12 +71,6 @@ class Begin(NamedTuple):
     stack: Stack
 
 
-class ProductSize(NamedTuple):
-    """The numbers that are kept."""
-
-    states: int
-
-
 class SolvedProduct:
     """Values of all configurations that can be reached, if these are finitely many."""
 
@@ -86,7 +79,7 @@ class SolvedProduct:
     def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
         self.product, self.table, self.discount = product, product.table, discount
         self.silence = measure_silence(product.table)
-        self.size = ProductSize(len(product))
+        self.size = {"states": len(product)}
         bounds = bound_values(product, discount, 1e-12, deadline)
         self._value = (bounds.lower + bounds.upper) / 2
         self._error = bounds.width / 2 + bounds.slack
@@ -201,7 +194,7 @@ class Solution:
         >>> found["u"] > 0 > found["l"]
         True
         """
-        place, (state, symbols, paid) = self.find_state(s), self._settle(u, stack)
+        place, (state, symbols, paid) = self.domain.find_state(s), self._settle(u, stack)
         if state >= self.table.first_final or self.domain.arrays.terminal[place]:
             return {}
         values = self.solver.action_values(place, state, symbols)
@@ -265,12 +258,12 @@ class Solution:
             "error": self.error,
             "relative_error": self.error / self._largest_value,
             "starts": starts,
-            "size": self.solver.size._asdict(),
+            "size": self.solver.size,
         }
 
     def record_at(self, s: StateLike, u: str, stack: Stack) -> dict[str, Any]:
         """One configuration as JSON values."""
-        place = self.find_state(s)
+        place = self.domain.find_state(s)
         return {
             "s": place,
             "where": self.domain.describe(place),
@@ -313,20 +306,6 @@ class Solution:
 
     # --- Numbers for names
 
-    def find_state(self, called: StateLike) -> int:
-        """The number of an environment state, given by number, name, or row and column.
-
-        >>> solution = solve("maze-5x5")
-        >>> solution.find_state("row 3, column 3"), solution.find_state((3, 3))
-        (7, 7)
-        """
-        if called in self._states and called not in self.domain.state_names:
-            raise UnknownConfiguration(
-                f"no state of `{self.domain.name}` is called `{called}`",
-                fix="it is a state of the machine, which is another argument",
-            )
-        return self.domain.find_state(called)
-
     @cached_property
     def _states(self) -> tuple[str, ...]:
         return (*self.machine.states, *self.machine.final)
@@ -348,13 +327,8 @@ class Solution:
         arrays = self.domain.arrays
         outcome = arrays.probability[missing.place, missing.action].argmax()
         label = self.domain.labels[arrays.label[missing.place, missing.action, outcome]]
-        symbol = missing.symbol
-        top = f"top {self.machine.stack[symbol - 1]}" if symbol else "an empty stack"
-        return UndefinedMove(
-            f"the machine `{self.machine.name}` has no move for the label"
-            f" `{label_text(label)}` in state `{self._states[missing.state]}` with {top}",
-            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
-        )
+        top = self.machine.stack[missing.symbol - 1 : missing.symbol]
+        return self.machine.undefined_move(label, Configuration(self._states[missing.state], top))
 
 
 def spell_value(value: float) -> str:
