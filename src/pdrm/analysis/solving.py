@@ -126,21 +126,8 @@ class Solution:
     solver: WholeStack | SolvedProduct
 
     def __repr__(self) -> str:
-        """The value and the best actions at the start, and how to ask about another state and stack.
-
-        >>> print(repr(solve("maze-5x5")))
-        <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
-        Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
-        """
-        head = (
-            f"<Solution of {self.task.name} with {self.machine.name}:"
-            f" value from the start {self.start_value:.6g}"
-        )
-        first = self.begins[0][2:]
-        best = " or ".join(self.actions(*first)) or "nothing"
-        asked = f".value{first!r}, .actions(…), .action_values(…)"
-        arguments = "state (number or name), machine state, stack (top first)"
-        return f"{head}; best there: {best}.\nAnother: {asked}: {arguments}>"
+        task = f"{self.task.name} with {self.machine.name}"
+        return f"<Solution of {task}: value from the start {self.start_value:.6g}>"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, table

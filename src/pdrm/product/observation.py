@@ -222,9 +222,7 @@ def find_mismatch(space: Space, observation: Any) -> str:
     """
     found = list_entries(observation)
     for name, part in list_entries(space).items():
-        if name not in found:
-            return f"an observation has no entry `{name}`"
-        seen = found[name]
+        seen: Any = found.get(name)
         fits = part.contains(seen) if _is_numbered(part) else part.shape in (None, np.shape(seen))
         if not fits:
             return f"the entry `{name}` of an observation is {str(seen)[:60]}, and its space {part}"
@@ -382,25 +380,6 @@ def _outside(space: Space, observation: object) -> CannotWrap:
     fault = f"the observation {str(observation)[:60]} is not in the environment's {space}"
     fix = "let the environment observe what its space says, or leave `flatten` out"
     return CannotWrap(fault, fix=fix)
-
-
-def choose_form(
-    environment: Space,
-    machine: PushdownRewardMachine,
-    k: int | str,
-    *,
-    flatten: bool = False,
-    depth: int | None = None,
-    keys: Sequence[str] | None = None,
-) -> ObservationForm:
-    """The form that these arguments of `pdrm.wrap` ask for.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> choose_form(spaces.Discrete(4), catalogue("letter"), 2, flatten=True).space.shape
-    (13,)
-    """
-    window = None if k == "none" else Window(machine, view_of(k), depth)
-    return (AsVector if flatten else AsDict)(environment, window, keys)
 
 
 # --- Observations, read

@@ -52,7 +52,15 @@ from pdrm.errors import (
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Configuration
-from pdrm.product.observation import choose_form, find_mismatch, key_of
+from pdrm.product.observation import (
+    AsDict,
+    AsVector,
+    ObservationForm,
+    Window,
+    find_mismatch,
+    key_of,
+    view_of,
+)
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
@@ -145,10 +153,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The entries that are added to the environment's info, for the agent or for labels."""
         self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
-        self._form = choose_form(
-            env.observation_space, self.machine, k, flatten=flatten, depth=depth, keys=keys
-        )
-        window = self._form.window
+        window = None if k == "none" else Window(self.machine, view_of(k), depth)
+        form = AsVector if flatten else AsDict
+        self._form: ObservationForm = form(env.observation_space, window, keys)
         self._fingerprint = "" if window is None else window.fingerprint
         self.observation_space = self._form.space
         self._observation: Any = None
@@ -502,10 +509,6 @@ def _check_bare(env: object) -> None:
         fault = f"{str(env)[:200]} is not a gymnasium.Env"
         fix = "wrap one environment: gymnasium.make(…); pdrm.wrap_vector takes functions that make several"
         raise CannotWrap(fault, fix=fix)
-    if not isinstance(getattr(env, "observation_space", None), gymnasium.Space):
-        fault = f"{env} has no `observation_space` that is a space of Gymnasium"
-        fix = "set it in `__init__`, such as self.observation_space = gymnasium.spaces.Discrete(4)"
-        raise BadEnvironment(fault, fix=fix)
     inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, MachineEnv):
