@@ -271,9 +271,8 @@ def test_what_takes_too_long_to_count_is_refused():
     with pytest.raises(ProductTooLarge):
         find_heads(where, machine, most=100)
     heads = find_heads(where, machine)
-    for k in (-1, 60):
-        with pytest.raises(BadSetting):
-            count_views(machine, heads, [k])
+    with pytest.raises(BadSetting):
+        count_views(machine, heads, [60])
 
 
 def test_a_label_without_a_rule():

@@ -119,8 +119,6 @@ def count_views(
     {0: 417, 1: 1663, 2: 6558}
     """
     for k in ks:
-        if not isinstance(k, int) or k < 0:
-            raise BadSetting(f"k is {k!r}, but must be a non-negative integer", fix="use k=1")
         if (len(machine.stack) + 1) ** k > MOST_STRINGS:
             raise BadSetting(f"k = {k} is more than can be counted", fix="use a smaller k")
     below = _read_below(heads, max([1, *ks]) - 1)

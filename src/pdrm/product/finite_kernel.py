@@ -14,13 +14,13 @@ from numba import njit
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
 from pdrm.errors import UndefinedMove
-from pdrm.machines.guards import Label, word_text
+from pdrm.machines.guards import word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import Integers, Table, begin_table, tabulate
-from pdrm.machines.transitions import Stack
-from pdrm.product.hash_kernel import Index, find_key, hash_key
+from pdrm.machines.transitions import Configuration, Stack
+from pdrm.product.hash_kernel import FIRST_ROOM, Index, find_key, hash_key
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,6 @@ Flags = npt.NDArray[np.bool_]
 END = -1
 """In `next`: the episode is over, and nothing more is paid. Also where an outcome has probability 0."""
 
-FIRST_ROOM = 1024
 MEMORY = 4 * 2**30
 """Bytes that a product may take unless told otherwise."""
 
@@ -298,10 +297,17 @@ class FiniteProduct:
                 self.table, self.stacks, self.domain.arrays, self.states, chosen, first
             )
             if status == UNDEFINED:
-                raise undefined_move(self, int(chosen[first]))
+                self._find_undefined(int(chosen[first]))
             if status == FULL:
                 self.stacks = self.stacks.room(self.stacks.capacity)
         return most is None or len(self) <= most
+
+    def _find_undefined(self, x: int) -> None:
+        """Make the steps from a state with the readable machine, which says for which label it has no move."""
+        arrays, s = self.domain.arrays, int(self.place[x])
+        here = Configuration(self.machine_state(x), self.stack(x))
+        for label in np.unique(arrays.label[s][arrays.probability[s] > 0]):
+            self.machine.step(here, self.domain.labels[label])
 
     def expandable(self, chosen: Numbers) -> Numbers:
         """Those of some frontier states whose stacks are not too high."""
@@ -321,9 +327,8 @@ class FiniteProduct:
             try:
                 state, stack, self.start_paid[k] = begin_table(self.table, label)
             except UndefinedMove:
-                said = word_text([self.domain.labels[label]])
-                fault = f"the machine has no move for the first label `{said}`"
-                raise UndefinedMove(fault, fix="add a rule") from None
+                begun = self.machine.begin().after
+                raise self.machine.undefined_move(self.domain.labels[label], begun) from None
             self.stacks = self.stacks.room(len(stack))
             node = self.stacks.node_of(stack)
             ended = state >= self.table.first_final or bool(arrays.terminal[place])
@@ -351,10 +356,6 @@ class FiniteProduct:
 
 def word_to(product: FiniteProduct, x: int) -> str:
     """The labels on the way to a state, as `pdrm step` reads them."""
-    return word_text(_labels_to(product, x))
-
-
-def _labels_to(product: FiniteProduct, x: int) -> list[Label]:
     arrays, labels = product.domain.arrays, product.domain.labels
     start, steps = product.path(x)
     read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
@@ -362,29 +363,12 @@ def _labels_to(product: FiniteProduct, x: int) -> list[Label]:
     for action, outcome in steps:
         read.append(labels[arrays.label[s, action, outcome]])
         s = int(arrays.next[s, action, outcome])
-    return read
+    return word_text(read)
 
 
 def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
     """The actions on the way to a state."""
     return tuple(product.domain.actions[action] for action, _ in product.path(x)[1])
-
-
-def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
-    """The error that says which word the machine has no move for, from a state with such a step."""
-    arrays, s = product.domain.arrays, int(product.states.place[x])
-    read = _labels_to(product, x)
-    for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
-        status = step(
-            product.table, product.stacks, product.states.state[x], product.states.node[x], label
-        )[3]
-        if status == UNDEFINED:
-            read.append(product.domain.labels[label])
-            break
-    return UndefinedMove(
-        f"the machine `{product.machine.name}` has no move at the end of `{word_text(read)}`",
-        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
-    )
 
 
 def _normalize(probability: Floats) -> Floats:

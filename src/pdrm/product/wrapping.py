@@ -148,9 +148,6 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if remember is not None:
             check_function("remember", remember, "remember(env)")
         self._remember = remember
-        told = ["machine"] + ["env"] * (not self._from_info) + ["before"] * (remember is not None)
-        self._told = frozenset(told)
-        """The entries that are added to the environment's info, for the agent or for labels."""
         self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
         window = None if k == "none" else Window(self.machine, view_of(k), depth)
@@ -271,10 +268,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             fault = f"{self.env} returned {str(found)[:60]}"
             fix = f"return a tuple ({', '.join(names)}), of which info is a dictionary"
             raise BadEnvironment(fault, fix=fix)
-        if not self._told.isdisjoint(found[-1]):
-            name = next(name for name in found[-1] if name in self._told)
-            fault = f"the info of {self.env} has an entry `{name}`, which pdrm.wrap adds itself"
-            fix = f"rename it in a wrapper around the environment, such as info['own_{name}']"
+        if "machine" in found[-1]:
+            fault = f"the info of {self.env} has an entry `machine`, which pdrm.wrap adds itself"
+            fix = "rename it in a wrapper around the environment, such as info['own_machine']"
             raise CannotWrap(fault, fix=fix)
         return found
 
@@ -471,20 +467,18 @@ class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def __init__(self, env: AnyEnv, shaping: Shaping) -> None:
         RecordConstructorArgs.__init__(self, shaping=shaping)
         gymnasium.Wrapper.__init__(self, env)
-        watched: Any = env
-        while isinstance(watched, gymnasium.Wrapper) and not isinstance(watched, MachineEnv):
-            watched = watched.env
-        if not isinstance(watched, MachineEnv):
+        try:
+            self._potential = shaping.of(env.get_wrapper_attr("machine"))
+        except AttributeError:
             fault = f"{env} is not an environment of pdrm.wrap, and there is no machine to shape by"
-            raise CannotWrap(fault, fix="Shaped(pdrm.wrap(env, machine, labels), shaping)")
-        self._watched = watched
-        self._potential = shaping.of(watched.machine)
+            fix = "Shaped(pdrm.wrap(env, machine, labels), shaping)"
+            raise CannotWrap(fault, fix=fix) from None
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action, and add the shaping to its reward."""
-        before = self._watched.configuration
+        before: Configuration = self.env.get_wrapper_attr("configuration")
         seen, reward, terminated, truncated, info = self.env.step(action)
-        after = self._watched.configuration
+        after: Configuration = self.env.get_wrapper_attr("configuration")
         shaping = self._potential.reward(
             (before.state, before.stack), (after.state, after.stack), over=terminated
         )
