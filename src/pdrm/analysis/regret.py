@@ -112,12 +112,6 @@ def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadl
     values.settle()
 
 
-def count_steps(values: ValuedProduct) -> int | None:
-    """The states within this many steps were explored (None if all were)."""
-    frontier = values.product.frontier
-    return int(values.product.states.depth[frontier].min()) if frontier.size else None
-
-
 def search_witnesses(values: SolvedValues, ks: list[int], most: int, deadline: Deadline) -> None:
     """Follow pairs of states that differ in the stack alone on one random way, which may make their top k symbols equal.
 

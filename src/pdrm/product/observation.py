@@ -8,7 +8,6 @@ its entries stand next to the machine's: agents such as Stable-Baselines3's refu
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -345,11 +344,11 @@ class AsVector(ObservationForm):
         # The commonest small environments observe one number, and Gymnasium takes 2 µs to make it one-hot.
         self._number = environment if isinstance(environment, spaces.Discrete) else None
         self._numbered = {name: part for name, part in own.spaces.items() if _is_numbered(part)}
-        self._width = math.prod(flat.shape)
+        self._width = len(flat.low)
         hot = np.zeros(0 if window is None else window.width)
+        self._length = self._width + len(hot)
         low = np.concatenate([flat.low, hot]).astype(np.float32)
         high = np.concatenate([flat.high, hot + 1]).astype(np.float32)
-        self._length = len(low)
         if window is None:
             self.space = spaces.Box(low, high, dtype=np.float32)
         else:

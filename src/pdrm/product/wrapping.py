@@ -71,8 +71,6 @@ EnvFunction = Callable[[], AnyEnv]
 Remember = Callable[[AnyEnv], Any]
 RESET_RETURNS = ("observation", "info")
 STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
-NOT_BEGUN = "no episode has begun"
-BROKEN_OFF = "an error ended the episode: the environment has moved, and the machine has not"
 ENDED_EARLY = 10
 """Episodes that the environment ends and pays for before the machine is final, after which W0617 is given."""
 LEAST_PIXELS = 36
@@ -157,7 +155,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.observation_space = self._form.space
         self._observation: Any = None
         self._state, self._stack, _ = self._rows.begin()
-        self._taken, self._stopped, self._checked = 0, NOT_BEGUN, False
+        self._taken, self._checked = 0, False
+        self._going = False
+        """An episode is under way; no longer once an error has kept the machine from following the environment."""
         self._ended_early = 0
         """Episodes that the environment ended and paid for, before the machine was ever final."""
         self._check_not_final()
@@ -174,7 +174,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset both. The machine takes its first silent moves and reads the label at reset, if there is one."""
-        self._stopped, self._taken = NOT_BEGUN, 0
+        self._going, self._taken = False, 0
         observation, info = self._check(self.env.reset(seed=seed, options=options), RESET_RETURNS)
         if not self._checked:
             if fault := find_mismatch(self.env.observation_space, observation):
@@ -195,17 +195,18 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except Exception as error:
             self._note(error, self._labels_at_reset)
             raise
-        self._observation, self._stopped = None if self._from_info else snapshot(observation), ""
+        self._observation = None if self._from_info else snapshot(observation)
+        self._going = True
         return seen, {**info, "machine": self._record(paid, 0.0, 0.0, False, label)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action: the environment moves, the machine reads the label of the move, and both pay."""
-        if self._stopped:
-            raise EpisodeOver(self._stopped, fix="call `reset` before `step`")
+        if not self._going:
+            raise EpisodeOver("no episode is under way", fix="call `reset` before `step`")
         remembered = None if self._remember is None else snapshot(self._remember(self.env))
         moved = self.env.step(action)
         self._taken += 1
-        self._stopped = BROKEN_OFF
+        self._going = False
         observation, reward, terminated, truncated, info = self._check(moved, STEP_RETURNS)
         try:
             told = info if self._from_info else {**info, "env": self.env}
@@ -226,12 +227,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         final = state in self._final
         weighted = self.reward_weight * own if self.reward_weight else 0.0
         record = self._record(paid, weighted, own, ended, label)
-        self._stopped = ""
+        self._going = not (final or ended)
         if final:
-            self._stopped = f"the machine reached its final state `{state}`, at step {self._taken}"
             self._ended_early = ENDED_EARLY  # no longer counted
         elif ended:
-            self._stopped = f"the environment terminated, at step {self._taken}"
             self._count_early_end(own)
         told = {**info, "machine": record}
         if self.success:
