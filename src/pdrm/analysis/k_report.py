@@ -207,7 +207,7 @@ class KReport:
     def witness(self, k: int) -> tuple[Member, ...]:
         """States that look alike with k symbols and have no best action in common, up to one for each action.
 
-        If there are none, two whose values or best actions differ; empty if none are known.
+        If there are none, two whose values differ; empty if none are known.
         """
         return self.answer(k).witness
 

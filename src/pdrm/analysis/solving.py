@@ -14,7 +14,7 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.top_bounds import check_discount, measure_silence
-from pdrm.analysis.value_iteration import bound_values
+from pdrm.analysis.value_iteration import bound_values, find_action_values
 from pdrm.analysis.whole_stack import (
     HEIGHT,
     UndefinedHead,
@@ -43,7 +43,7 @@ from pdrm.machines.tables import (
     tabulate,
 )
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.finite_kernel import END, FiniteProduct, Floats
+from pdrm.product.finite_kernel import FiniteProduct, Floats
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -94,10 +94,8 @@ class SolvedProduct:
         alike = (product.place == place) & (product.states.state[: len(product)] == state)
         for x in np.flatnonzero(alike).tolist():
             if product.stacks.stack_of(int(product.states.node[x])) == symbols:
-                after = product.next[x]
-                later = np.where(after != END, self._value[after], 0.0)
-                paid = product.probability[place] * (product.reward[x] + self.discount * later)
-                values: Floats = paid.sum(axis=1)
+                found = find_action_values(product, self.discount, self._value, np.array([x]))
+                values: Floats = found[0]
                 return values
         raise UnknownConfiguration(
             "this configuration cannot be reached",

@@ -15,12 +15,12 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import find_solution
 from pdrm.analysis.top_bounds import EPSILON, FrontierBounds
-from pdrm.analysis.value_iteration import bound_values
+from pdrm.analysis.value_iteration import bound_values, find_action_values
 from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.analysis.whole_stack import HEIGHT, WholeStack, take_certain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK, lengthen
-from pdrm.product.finite_kernel import END, MEMORY, FiniteProduct, Floats, Numbers
+from pdrm.product.finite_kernel import MEMORY, FiniteProduct, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 from pdrm.task import Task
 
@@ -193,7 +193,7 @@ class ExploredValues(ValuedProduct):
         """Expand what the policy that may be optimal reaches most often, and the nearest states, up to a number of states."""
         product, count = self.product, len(self.product)
         frontier = product.expandable(product.frontier)
-        best = find_action_values(self, self.upper).argmax(axis=1)
+        best = find_action_values(product, self.discount, self.upper).argmax(axis=1)
         action = np.where(product.expanded, best, -1).astype(np.int32)
         begin = np.zeros(count + 1)
         np.add.at(begin, product.starts, product.start_probability)
@@ -203,18 +203,6 @@ class ExploredValues(ValuedProduct):
         few = max(1, (most - count) // (2 * product.next[0].size))
         self.expand(np.union1d(likely[:few], frontier[:few]))
         self.settle()
-
-
-def find_action_values(
-    values: ValuedProduct, value: Floats, states: Numbers | slice = slice(None)
-) -> Floats:
-    """[state, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
-    product = values.product
-    following = product.next[states]
-    later = np.where(following != END, value[following], 0.0)
-    paid = product.reward[states] + values.discount * later
-    q = (product.probability[product.place[states]] * paid).sum(axis=2)
-    return np.where(product.expanded[states][:, np.newaxis], q, value[states][:, np.newaxis])
 
 
 def value_product(

@@ -255,9 +255,6 @@ class ObservationForm(ABC):
         self.nested = isinstance(environment, spaces.Dict)
         found = list_entries(environment)
         keys = (keys,) if isinstance(keys, str) else keys
-        if keys is not None and not self.nested:
-            fault = f"`keys` chooses entries of a dictionary, and the observation is {environment}"
-            raise BadSetting(fault, fix="leave it out")
         for key in keys or ():
             if key not in found:
                 fault = f"`keys` names `{key}`, which the observation does not have"
