@@ -356,12 +356,7 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
 @njit(cache=True)
 def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
     """Find the values of the stacks made since the last time (`Potential`); False if room runs out."""
-    constant = potentials.constant
-    exit_state = potentials.exit_state
-    gain = potentials.gain
-    weight = potentials.weight
-    value = potentials.value
-    filled = potentials.filled
+    constant, exit_state, gain, weight, value, filled, _, _ = potentials
     states = value.shape[1]
     until = min(int(stacks.made[0]), len(value))
     for node in range(filled[0], until):  # a stack comes after the one below it

@@ -106,24 +106,12 @@ def expand(
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
     Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then continue). A state
-    that is expanded again changes nothing. The readable twin of a step is `Check.rows` in `pdrm.analysis.checker`.
+    that is expanded again changes nothing. Its readable twin is `pdrm.analysis.readable_product`.
     """
-    slot, keys, used = states.index
-    places, machine_state, nodes, depth = states.place, states.state, states.node, states.depth
-    origin, via, expanded, following, reward = (
-        states.origin,
-        states.via,
-        states.expanded,
-        states.next,
-        states.reward,
-    )
+    index, places, machine_state, nodes, depth, origin, via, expanded, following, reward = states
+    slot, keys, used = index
     survey = len(following) == 0
-    world_next, world_label, world_reward, terminal = (
-        world.next,
-        world.label,
-        world.reward,
-        world.terminal,
-    )
+    world_next, probability, world_label, world_reward, terminal, _, _, _ = world
     domain_states, actions, outcomes = world_next.shape
     machine_states, first_final = table.move.shape[0], table.first_final
     mask = len(slot) - 1
@@ -134,7 +122,7 @@ def expand(
             return number, FULL
         for a in range(actions):
             for o in range(outcomes):
-                if world.probability[s, a, o] <= 0.0:
+                if probability[s, a, o] <= 0.0:
                     continue
                 # the environment moves, and the machine reads the label
                 s2 = world_next[s, a, o]

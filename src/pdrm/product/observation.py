@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from pdrm.errors import BadSetting, CannotWrap, StackTooHigh, did_you_mean
+from pdrm.errors import BadEnvironment, BadSetting, CannotWrap, StackTooHigh, did_you_mean
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 
@@ -211,21 +211,21 @@ def _is_flat(space: Space) -> bool:
         return False
 
 
-def find_mismatch(space: Space, observation: Any) -> str:
-    """Say how an observation contradicts its space ("" if it does not).
+def check_observation(space: Space, observation: Any) -> None:
+    """Raise if an observation contradicts its space.
 
     A `Box` may hold another type, or numbers a little out of bounds, as many environments have it.
 
-    >>> find_mismatch(spaces.Dict({"at": spaces.Box(0, 1, (2,))}), {"at": np.zeros(3)})
-    'the entry `at` of an observation is [0. 0. 0.], and its space Box(0.0, 1.0, (2,), float32)'
+    >>> check_observation(spaces.Dict({"at": spaces.Box(0, 1, (2,))}), {"at": np.zeros(2)})
     """
     found = list_entries(observation)
     for name, part in list_entries(space).items():
         seen: Any = found.get(name)
         fits = part.contains(seen) if _is_numbered(part) else part.shape in (None, np.shape(seen))
         if not fits:
-            return f"the entry `{name}` of an observation is {str(seen)[:60]}, and its space {part}"
-    return ""
+            fault = f"the entry `{name}` of an observation at reset is {str(seen)[:60]}, and its space {part}"
+            fix = "let the environment observe what its `observation_space` says"
+            raise BadEnvironment(fault, fix=fix)
 
 
 def _is_numbered(space: Space) -> bool:

@@ -57,7 +57,7 @@ from pdrm.product.observation import (
     AsVector,
     ObservationForm,
     Window,
-    find_mismatch,
+    check_observation,
     key_of,
     view_of,
 )
@@ -155,7 +155,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self.observation_space = self._form.space
         self._observation: Any = None
         self._state, self._stack, _ = self._rows.begin()
-        self._taken, self._checked = 0, False
+        self._taken = 0
         self._going = False
         """An episode is under way; no longer once an error has kept the machine from following the environment."""
         self._ended_early = 0
@@ -176,11 +176,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Reset both. The machine takes its first silent moves and reads the label at reset, if there is one."""
         self._going, self._taken = False, 0
         observation, info = self._check(self.env.reset(seed=seed, options=options), RESET_RETURNS)
-        if not self._checked:
-            if fault := find_mismatch(self.env.observation_space, observation):
-                fix = "let the environment observe what its `observation_space` says"
-                raise BadEnvironment(f"{fault} (at reset of {self.env})", fix=fix)
-            self._checked = True
+        check_observation(self.env.observation_space, observation)
         self._state, self._stack, paid = self._rows.begin()
         label = None
         try:
