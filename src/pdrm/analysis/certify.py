@@ -12,8 +12,8 @@ from pdrm.analysis.best_policy import Loss, bound_policy, name_state
 from pdrm.analysis.certificate import Certificate, Entry, Stack, refuse_faults
 from pdrm.analysis.checker import Check
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.readable_product import Exit
 from pdrm.analysis.solving import PRECISION
+from pdrm.analysis.stepped_product import Exit
 from pdrm.analysis.values import ExploredValues, Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import DoesNotApply, OutOfTime

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from pdrm.analysis.certificate import Certificate, demand, load_certificate, need, refuse_faults
-from pdrm.analysis.readable_product import Exit, ReadableProduct, Row, View
+from pdrm.analysis.stepped_product import Exit, Row, SteppedProduct, View
 from pdrm.errors import UnknownDomain, UnknownMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
@@ -75,7 +75,7 @@ def verify(
     return certificate.claim
 
 
-class Check(ReadableProduct):
+class Check(SteppedProduct):
     """One certificate and its task, stepped with the readable machine."""
 
     def __init__(

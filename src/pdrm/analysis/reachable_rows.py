@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdrm.analysis.readable_product import Exit, ReadableProduct, View
+from pdrm.analysis.stepped_product import Exit, SteppedProduct, View
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge
 from pdrm.machines.heads import rule_at
@@ -95,7 +95,7 @@ def find_heads(
 
     `ProductTooLarge` if there are more than `most`.
     """
-    product, known = ReadableProduct(domain, machine), 0
+    product, known = SteppedProduct(domain, machine), 0
 
     def moves(head: tuple[Exit, str | None]) -> list[View]:
         nonlocal known

@@ -106,7 +106,7 @@ def expand(
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
     Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then continue). A state
-    that is expanded again changes nothing. Its readable twin is `pdrm.analysis.readable_product`.
+    that is expanded again changes nothing. Its readable twin is `pdrm.analysis.stepped_product`.
     """
     index, places, machine_state, nodes, depth, origin, via, expanded, following, reward = states
     slot, keys, used = index

@@ -38,12 +38,12 @@ Row = tuple[Effect, ...]
 """The outcomes of an action."""
 
 
-class ReadableProduct:
+class SteppedProduct:
     """The steps of a domain with a machine.
 
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
-    >>> product = ReadableProduct(paint.finite, paint.pushdown)
+    >>> product = SteppedProduct(paint.finite, paint.pushdown)
     >>> [(float(chance), stack) for chance, (_, stack) in product.begins()][-1]
     (0.2, ('stain', 'stain', 'stain', 'stain', 'stain', '#', None))
     """
