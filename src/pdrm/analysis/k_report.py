@@ -405,7 +405,7 @@ class KReport:
             "k": rows,
             "recommended": self.recommended,
             "witnesses": {
-                str(k): [one.record() for one in answer.witness]
+                str(k): [one._asdict() for one in answer.witness]
                 for k, answer in self.answers.items()
             },
             "states": self.states,

@@ -36,7 +36,6 @@ from pdrm.errors import (
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import (
     Symbols,
-    Table,
     TableStep,
     begin_table,
     settle_table,
@@ -143,11 +142,6 @@ class Solution:
         return self.task.pushdown
 
     @property
-    def table(self) -> Table:
-        """The machine's moves."""
-        return self.solver.table
-
-    @property
     def error(self) -> float:
         """A proved bound of the error of a value, with stacks of up to 1,000 symbols.
 
@@ -180,7 +174,7 @@ class Solution:
         True
         """
         place, (state, symbols, paid) = self.domain.find_state(s), self._settle(u, stack)
-        if state >= self.table.first_final or self.domain.arrays.terminal[place]:
+        if state >= self.solver.table.first_final or self.domain.arrays.terminal[place]:
             return {}
         values = self.solver.action_values(place, state, symbols)
         missing = self.solver.undefined
@@ -212,7 +206,7 @@ class Solution:
         found = []
         for chance, s, label in zip(*(column.tolist() for column in columns), strict=True):
             if chance > 0:
-                state, symbols, paid = begin_table(self.table, label)
+                state, symbols, paid = begin_table(self.solver.table, label)
                 stack = tuple(self.machine.stack[symbol - 1] for symbol in symbols)
                 found.append(Begin(chance, paid, s, self._states[state], stack))
         return tuple(found)
@@ -300,7 +294,7 @@ class Solution:
         machine = self.machine
         state = self._find_name("state", u, self._states)
         symbols = (1 + self._find_name("stack symbol", one, machine.stack) for one in stack)
-        return settle_table(self.table, state, tuple(symbols))
+        return settle_table(self.solver.table, state, tuple(symbols))
 
     def _find_name(self, kind: str, name: str, names: tuple[str, ...]) -> int:
         if name not in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,10 +41,6 @@ class Member(NamedTuple):
     actions: tuple[str, ...]
     """The best actions."""
     value: Interval
-
-    def record(self) -> dict[str, Any]:
-        """The state as JSON values."""
-        return self._asdict()
 
     def __str__(self) -> str:
         stack, best = _shorten(self.stack) or "(empty)", " or ".join(self.actions)
