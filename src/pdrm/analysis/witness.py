@@ -33,7 +33,7 @@ class Member(NamedTuple):
     seen: Stack
     """The part of it that a k-policy sees."""
     word: str
-    """The labels on a shortest way, as `pdrm step` reads them."""
+    """The labels on a way there, as `pdrm step` reads them."""
     way: tuple[str, ...]
     """The actions on it."""
     start: str
