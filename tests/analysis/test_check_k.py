@@ -148,6 +148,8 @@ def test_wrong_settings(settings, error):
 def test_a_k_that_was_not_asked_about(paint):
     with pytest.raises(BadSetting):
         paint.witness(9)
+    with pytest.raises(BadSetting):
+        paint.smallest("nowhere")
 
 
 def test_the_policy_plays_what_it_promises(paint, tmp_path):

@@ -173,11 +173,18 @@ class KReport:
             for k, answer in self.answers.items()
         }
 
+    def smallest(self, question: str) -> int | None:
+        """The smallest k that is proved enough."""
+        if question not in QUESTIONS:
+            fix = f"use one of {', '.join(QUESTIONS)}"
+            raise BadSetting(f"unknown question `{question}`", fix=fix)
+        enough = (k for k, found in self.verdicts.items() if found[question] == YES)
+        return min(enough, default=None)
+
     @property
     def k(self) -> int | None:
         """The smallest k that is proved enough from the start."""
-        enough = (k for k, found in self.verdicts.items() if found["start"] == YES)
-        return min(enough, default=None)
+        return self.smallest("start")
 
     @property
     def recommended(self) -> int | None:
