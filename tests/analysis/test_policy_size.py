@@ -217,7 +217,6 @@ def test_counts_of_the_catalogue_by_hand():
     assert deliver.strings[-1] == len(
         {stack[i:] for stack in deliver_sequences() for i in range(9)}
     )
-    assert deliver.within(10**6) == deliver.steps
 
 
 def deliver_sequences():
@@ -229,8 +228,6 @@ def test_a_walk_stops_before_it_is_too_long():
     maze, machine = domain("maze-5x5"), catalogue("treasure-maze")
     walk = survey(maze, machine, most=100)
     assert (walk.steps, walk.closed, walk.rows[-1]) == (3, False, 85)
-    assert walk.within(3) == 3
-    assert walk.within(4) is None
 
 
 @pytest.mark.parametrize(("name", "high"), [("deliver-8", 9), ("paint", 6)])
@@ -274,9 +271,8 @@ def test_what_takes_too_long_to_count_is_refused():
     with pytest.raises(ProductTooLarge):
         find_heads(where, machine, most=100)
     heads = find_heads(where, machine)
-    for k in (-1, 60):
-        with pytest.raises(BadSetting):
-            count_views(machine, heads, [k])
+    with pytest.raises(BadSetting):
+        count_views(machine, heads, [60])
 
 
 def test_a_label_without_a_rule():

@@ -172,10 +172,8 @@ def test_a_bound_that_proves_nothing_is_an_error():
         find_solution(task, 0.99999)
 
 
-def test_a_solution_shows_its_value_and_how_to_ask():
-    shown = repr(pdrm.solve("maze-5x5"))
-    assert "value from the start 91356.4; best there: d" in shown
-    assert ".value(0, 'search', ('#',))" in shown
+def test_a_solution_shows_its_value():
+    assert "value from the start 91356.4" in repr(pdrm.solve("maze-5x5"))
 
 
 def test_states_of_one_name_are_told_by_number():

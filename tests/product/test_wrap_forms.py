@@ -129,5 +129,3 @@ def test_entries_that_cannot_be_seen():
         pdrm.wrap(Wordy(), TRIP, watch_room, keys=["words"], flatten=True)
     with pytest.raises(BadSetting, match="did you mean `image`"):
         pdrm.wrap(Room(), TRIP, watch_room, keys=["imag"])
-    with pytest.raises(BadSetting, match="entries of a dictionary"):
-        pdrm.wrap(corridor(), COINS, shopping, keys=["observation"])

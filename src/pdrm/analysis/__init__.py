@@ -3,8 +3,8 @@
 `solving` finds optimal values and actions with any stack: from the operators of `whole_stack`, or with chance by
 `value_iteration` on the finite product. `values` keeps bounds of the values of a product that grows (`top_bounds` for what was
 not explored). `k_search` asks what the best k-policy loses: `best_policy` searches for it, `regret` compares states that look
-alike, `witness` says which, `k_report` prints it. `certify` makes a `certificate`, and `checker` checks one without the solver.
-`reachable_rows` and `sizes` count tables, and `size_claims` measures the paper's claims about them.
+alike, `witness` says which, `k_report` prints it. `certify` makes a `certificate`, and `checker` checks one without the solver,
+on the `stepped_product`. `reachable_rows` and `sizes` count tables, and `size_claims` measures the paper's claims about them.
 
 The names below are what the rest of the package and users may rely on; each is imported when it is first used.
 """

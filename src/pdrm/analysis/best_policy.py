@@ -25,8 +25,8 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_policy import Row
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
 from pdrm.analysis.top_bounds import EPSILON
-from pdrm.analysis.value_iteration import iterate, sort_states
-from pdrm.analysis.values import SolvedValues, ValuedProduct, find_action_values
+from pdrm.analysis.value_iteration import find_action_values, iterate, sort_states
+from pdrm.analysis.values import SolvedValues, ValuedProduct
 from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
@@ -139,7 +139,7 @@ def walk_optimal(values: SolvedValues, starts: Numbers) -> Iterator[Numbers]:
 
     def choose(states: Numbers) -> Flags:
         values.expand(product.expandable(states[~product.expanded[states]]))
-        q = find_action_values(values, values.value, states)
+        q = find_action_values(product, values.discount, values.value, states)
         best: Flags = q >= q.max(axis=1, keepdims=True) - values.tolerance
         return best & product.expanded[states, np.newaxis]
 
@@ -369,7 +369,7 @@ class _Branching(_BestFirst):
     def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
         """Complete the policy greedily, improve it, and keep it if it is the best."""
         (upper,), choices = arrays, self.choices(policy)
-        gap = upper[:, np.newaxis] - find_action_values(self.values, upper)
+        gap = upper[:, np.newaxis] - find_action_values(self.product, self.discount, upper)
         fixed = choices[self.klass]
         cost = self._add_up(np.where(fixed >= 0, fixed, gap.argmin(axis=1)), gap)
         complete = np.where(choices >= 0, choices, cost.argmin(axis=1))
@@ -380,7 +380,9 @@ class _Branching(_BestFirst):
             reached = np.unique(self.klass[self.find_reached(complete)])
             if not self.keep(self.product.average_over_starts(lower), reached, complete):
                 break
-            gain = self._add_up(complete[self.klass], find_action_values(self.values, lower))
+            gain = self._add_up(
+                complete[self.klass], find_action_values(self.product, self.discount, lower)
+            )
             complete = gain.argmax(axis=1)
         klass = int(conflict.argmax())
         return klass if conflict[klass] > self.tolerance / 64 else None

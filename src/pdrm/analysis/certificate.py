@@ -18,7 +18,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from pdrm.errors import BadCertificate
+from pdrm.errors import BadCertificate, UndefinedMove
 from pdrm.files import LARGEST_CERTIFICATE, MALFORMED, read_bytes, write_atomically
 
 FORMAT = "pdrm certificate 4"
@@ -42,10 +42,12 @@ def demand(holds: bool, what: str) -> None:
 
 
 @contextmanager
-def refuse_endless() -> Iterator[None]:
-    """Refuse entries that refer to each other without end."""
+def refuse_faults() -> Iterator[None]:
+    """Refuse entries that refer to each other without end, or from which a step is not defined."""
     try:
         yield
+    except UndefinedMove as error:
+        raise BadCertificate(error.message, fix=AGAIN) from error
     except RecursionError as error:
         raise BadCertificate("its entries refer to each other without end", fix=AGAIN) from error
 

@@ -9,10 +9,11 @@ from math import inf, nextafter
 import numpy as np
 
 from pdrm.analysis.best_policy import Loss, bound_policy, name_state
-from pdrm.analysis.certificate import Certificate, Entry, Line, refuse_endless
-from pdrm.analysis.checker import Check, Exit
+from pdrm.analysis.certificate import Certificate, Entry, Stack, refuse_faults
+from pdrm.analysis.checker import Check
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.solving import PRECISION
+from pdrm.analysis.stepped_product import Exit
 from pdrm.analysis.values import ExploredValues, Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import DoesNotApply, OutOfTime
@@ -25,12 +26,10 @@ ROUNDS, INWARDS = 30, 3
 """Of finding ranges; in the first of them those that hold may become narrower (Echo needs it)."""
 WIDER = 1e-13
 """The share of the largest worth by which ranges that do not hold are widened."""
-Heads = dict[tuple[Exit, str | None], tuple[float, tuple[Line, ...]]]
-"""The constant and the lines of each head."""
 Ranges = dict[Exit, Interval]
 
 
-@refuse_endless()
+@refuse_faults()
 def certify_start(task: Task, values: ValuedProduct, loss: Loss) -> Certificate:
     """Certify what a k-policy loses from the start."""
     maker = _Maker(task, values, Deadline())
@@ -52,7 +51,7 @@ def certify_start(task: Task, values: ValuedProduct, loss: Loss) -> Certificate:
     return maker.claim(listed)
 
 
-@refuse_endless()
+@refuse_faults()
 def certify_everywhere(
     task: Task,
     values: ValuedProduct,
@@ -128,15 +127,11 @@ class _Maker:
         else:
             heads, known = self.list_operators(check)
         listed = {entry[:4] for entry in certificate.entries}
-        entries: list[Entry] = list(certificate.entries)
-        for ((s, u), symbol), worth in heads.items():
-            view = (s, u, () if symbol is None else (symbol,), symbol is None)
-            if view not in listed:
-                entries.append((*view, *worth))
+        entries = (*certificate.entries, *(one for one in heads if one[:4] not in listed))
         if len(heads) > MOST_HEADS or sum(len(entry[5]) for entry in entries) > MOST_LINES:
             fault = "the task is too large to certify"
             raise DoesNotApply(fault, fix="use a smaller domain or machine")
-        certificate = replace(certificate, entries=tuple(entries))
+        certificate = replace(certificate, entries=entries)
         check = self.check(certificate)
         largest = max((abs(end) for ends in known.values() for end in ends), default=0)
         wider = Fraction(WIDER * largest)
@@ -155,10 +150,10 @@ class _Maker:
                 known[e] = nextafter(float(low), -inf), nextafter(float(high), inf)
         return replace(certificate, ranges=tuple((*e, *ends) for e, ends in known.items()))
 
-    def list_tops(self, check: Check, values: ExploredValues) -> tuple[Heads, Ranges]:
+    def list_tops(self, check: Check, values: ExploredValues) -> tuple[list[Entry], Ranges]:
         """Constants for all heads that occur, and the ranges of these."""
-        heads, known, upper = Heads(), Ranges(), values.upper_by_top
-        if upper is None:
+        heads, known, bounds = list[Entry](), Ranges(), values.frontier.by_top
+        if bounds is None:
             fault = "values grow with the height of the stack"
             raise DoesNotApply(fault, fix="pay in the rules that read a label")
         for (s, u), tops in check.tops.items():
@@ -166,12 +161,12 @@ class _Maker:
             for top in tops:
                 if check.rows((s, u), top):
                     at = s, self.names.index(u), self.symbols.index(top)
-                    found.append(values.discount * float(upper[at]))
-                    heads[(s, u), top] = found[-1], ()
+                    found.append(values.discount * float(bounds[1][at]))
+                    heads.append((s, u, *_know(top), found[-1], ()))
             known[s, u] = min(found, default=0.0), max(found, default=0.0)
         return heads, known
 
-    def list_operators(self, check: Check) -> tuple[Heads, Ranges]:
+    def list_operators(self, check: Check) -> tuple[list[Entry], Ranges]:
         """The operators of all heads from which nothing depends on chance, and the ranges of their exits."""
         values = self.values
         if isinstance(values, SolvedValues):
@@ -190,15 +185,20 @@ class _Maker:
         while uncertain := [head for head in after if not after[head] <= after.keys()]:
             for head in uncertain:
                 del after[head]
-        heads, known = Heads(), Ranges()
+        heads, known = list[Entry](), Ranges()
         for e, top in after:
             if check.rows(e, top):
                 at = e[0], self.names.index(e[1]), self.symbols.index(top)
                 constant, lines = solver.read(*at)
                 known |= {(s, self.names[u]): solver.range(s, u) for _, _, s, u in lines}
                 named = tuple((t, c, s, self.names[u]) for c, t, s, u in lines)
-                heads[e, top] = constant, named
+                heads.append((*e, *_know(top), constant, named))
         return heads, known
+
+
+def _know(top: str | None) -> tuple[Stack, bool]:
+    """The symbols that are known if the top one is, and True if these are the whole stack."""
+    return () if top is None else (top,), top is None
 
 
 def solve_certain(task: Task, discount: float) -> WholeStack:

@@ -14,21 +14,14 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 
-from pdrm.analysis.certificate import Certificate, demand, load_certificate, need, refuse_endless
-from pdrm.domains.finite_domain import NO_LABEL
+from pdrm.analysis.certificate import Certificate, demand, load_certificate, need, refuse_faults
+from pdrm.analysis.stepped_product import Exit, Row, SteppedProduct, View
 from pdrm.errors import UnknownDomain, UnknownMachine
-from pdrm.machines.guards import Label
-from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
 
-Exit = tuple[int, str]
-"""An environment state and a machine state."""
-View = tuple[Exit, TopSymbols]
-"""Where an episode is, and the symbols known from the top; after the last of a stack comes None."""
 Lines = dict[tuple[Exit | None, int], Fraction]
 """A worth: the greatest of the lines c + γᵗ w(exit), by exit and t. w(None) is 0, so that its c is a constant."""
 CONSTANT = (None, 0)
@@ -38,21 +31,6 @@ ROUNDING = Fraction(1, 1 << 400)
 """More than this can change in a sum of floats, which are below 2 to the 1024; it is part of every bound."""
 LONGEST_LINE = 100_000
 Range = tuple[Fraction, Fraction]
-MachineMove = tuple[Fraction, str, TopSymbols]
-"""Pay, target, and what replaces the top symbol."""
-
-
-class Effect(NamedTuple):
-    """One outcome of an action at a head: chance, pay, its exit, and the symbols that replace the top one."""
-
-    chance: Fraction
-    paid: Fraction
-    exit: Exit
-    pushed: TopSymbols
-
-
-Row = tuple[Effect, ...]
-"""The outcomes of an action."""
 
 
 def verify(
@@ -97,18 +75,18 @@ def verify(
     return certificate.claim
 
 
-class Check:
+class Check(SteppedProduct):
     """One certificate and its task, stepped with the readable machine."""
 
     def __init__(
         self, task: Task, certificate: Certificate, on_step: Callable[[], None] = lambda: None
     ) -> None:
         """Read a certificate. `on_step` is called again and again; it may raise to end the check."""
+        super().__init__(task.finite, task.pushdown)
         self.on_step = on_step
         # caches that end with the check
-        self.move, self.rows = cache(self._find_move), cache(self._list_rows)
         self.power, self.worth = cache(self._find_power), cache(self._find_worth)
-        self.proof, self.domain, self.machine = certificate, task.finite, task.pushdown
+        self.proof = certificate
         demand(self.domain.name == certificate.domain, f"it is about `{certificate.domain}`")
         demand(0 < certificate.discount < 1, "its discount is not between 0 and 1")
         self.discount = Fraction(certificate.discount)
@@ -132,7 +110,7 @@ class Check:
         known = set(self.policy.values()) <= set(self.domain.actions)
         demand(known, "its policy has an unknown action")
 
-    @refuse_endless()
+    @refuse_faults()
     def bound(self) -> Fraction:
         """An upper bound on the policy's loss."""
         for s, u, low, high in self.proof.ranges:
@@ -152,30 +130,7 @@ class Check:
         repeated = (max(excess) + max(short)) / (1 - self.discount)
         return max(Fraction(0), lost + repeated) / self.discount
 
-    # --- Steps of the task
-
-    def _find_move(self, u: str, top: str | None, label: Label | None) -> MachineMove | None:
-        """The move at a head that reads a label, or the silent one."""
-        rule = None if u in self.machine.final else rule_at(self.machine, (u, top), label)
-        return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
-
-    def _list_rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
-        """The outcomes of each action at a head, before silent moves; nothing if there is no choice of an action."""
-        (s, u), arrays, found = e, self.domain.arrays, []
-        if self.over(e) or self.move(u, top, None) is not None:
-            return ()
-        for action in range(len(self.domain.actions)):
-            chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
-            merged: dict[tuple[Fraction, Exit, TopSymbols], Fraction] = {}
-            for o, chance in enumerate(chances):
-                if chance > 0:
-                    label = self.domain.labels[arrays.label[s, action, o]]
-                    paid, after, pushed = need(self.move(u, top, label), "there is no move")
-                    paid += Fraction(float(arrays.reward[s, action, o]))
-                    outcome = paid, (int(arrays.next[s, action, o]), after), pushed
-                    merged[outcome] = merged.get(outcome, Fraction(0)) + chance / sum(chances)
-            found.append(tuple(Effect(chance, *outcome) for outcome, chance in merged.items()))
-        return tuple(found)
+    # --- Views: where an episode may be
 
     def rest(self, e: Exit, symbols: TopSymbols) -> tuple[Fraction, View]:
         """Where silent moves lead, and what they pay; they end at the latest when no symbol is known."""
@@ -184,30 +139,6 @@ class Check:
             reward, u, pushed = move
             paid, symbols = paid + reward, pushed + symbols[1:]
         return paid, ((s, u), symbols)
-
-    def over(self, e: Exit) -> bool:
-        """True if the episode is over once the machine rests."""
-        return e[1] in self.machine.final or bool(self.domain.arrays.terminal[e[0]])
-
-    def begins(self) -> Iterator[tuple[Fraction, View]]:
-        """The chance of each start, and where it is when the first action is chosen."""
-        arrays = self.domain.arrays
-        chances = [Fraction(p) for p in arrays.start_probability.tolist()]
-        for chance, s, label in zip(chances, arrays.start_state, arrays.start_label, strict=True):
-            at = self.machine.begin().after
-            if label != NO_LABEL and at.state not in self.machine.final:
-                at = self.machine.step(at, self.domain.labels[label]).after
-            if chance > 0:
-                yield chance / sum(chances), ((int(s), at.state), (*at.stack, None))
-
-    # --- Which heads occur
-
-    def after(self, e: Exit, top: str | None) -> list[tuple[Exit, TopSymbols]]:
-        """Every end of a move at a head, the silent one included."""
-        silent = self.move(e[1], top, None)
-        if silent is not None:
-            return [((e[0], silent[1]), silent[2])]
-        return [(one.exit, one.pushed) for row in self.rows(e, top) for one in row]
 
     @cached_property
     def occurring(self) -> list[View]:

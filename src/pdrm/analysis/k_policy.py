@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,27 +14,11 @@ from pdrm.errors import BadPolicyFile, BadSetting
 from pdrm.files import MALFORMED, read_bytes, write_atomically
 from pdrm.machines.transitions import Stack
 
-if TYPE_CHECKING:
-    from pdrm.drawing.rows import Rows
-
 FORMAT = "pdrm k-policy 1"
 MOST_K = 1_000
 """The largest k that is asked about."""
 Row = tuple[int, str, Stack]
 """An environment state, a machine state and the symbols seen, top first."""
-
-
-class ChosenAction(NamedTuple):
-    """One row of a k-policy."""
-
-    state: int
-    machine_state: str
-    seen: Stack
-    action: str
-
-    def record(self) -> dict[str, Any]:
-        """The row by the names of its columns."""
-        return {**self._asdict(), "seen": " ".join(self.seen)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,13 +50,6 @@ class KPolicy:
         shown = observation["observation"] if isinstance(observation, Mapping) else observation
         machine = info["machine"]
         return self.choose(int(np.asarray(shown)), machine["state"], tuple(machine["stack"]))
-
-    def table(self) -> Rows[ChosenAction]:
-        """The policy as rows."""
-        from pdrm.drawing.rows import Rows
-
-        ordered = [ChosenAction(*row, action) for row, action in sorted(self.rows.items())]
-        return Rows(len(ordered), ordered.__getitem__)
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""

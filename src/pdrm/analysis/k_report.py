@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -176,32 +176,15 @@ class KReport:
     def smallest(self, question: str) -> int | None:
         """The smallest k that is proved enough."""
         if question not in QUESTIONS:
-            raise BadSetting(
-                f"unknown question `{question}`", fix=f"use one of {', '.join(QUESTIONS)}"
-            )
-        return min(
-            (k for k, found in self.verdicts.items() if found[question] == YES), default=None
-        )
+            fix = f"use one of {', '.join(QUESTIONS)}"
+            raise BadSetting(f"unknown question `{question}`", fix=fix)
+        enough = (k for k, found in self.verdicts.items() if found[question] == YES)
+        return min(enough, default=None)
 
     @property
     def k(self) -> int | None:
         """The smallest k that is proved enough from the start."""
         return self.smallest("start")
-
-    @property
-    def complete(self) -> bool:
-        """True if every question is answered yes or no."""
-        return all(UNDECIDED not in found.values() for found in self.verdicts.values())
-
-    @property
-    def optimal_steps(self) -> int | None:
-        """The steps of optimal play from the start; None if that is not known, or if it never ends."""
-        return self.followed.total
-
-    @property
-    def over_limit(self) -> bool | None:
-        """True if optimal play takes longer than the domain's step limit, which is not part of the problem."""
-        return self.followed.exceeds(self.task.finite.step_limit)
 
     @property
     def recommended(self) -> int | None:
@@ -231,7 +214,7 @@ class KReport:
     def witness(self, k: int) -> tuple[Member, ...]:
         """States that look alike with k symbols and have no best action in common, up to one for each action.
 
-        If there are none, two whose values or best actions differ; empty if none are known.
+        If there are none, two whose values differ; empty if none are known.
         """
         return self.answer(k).witness
 
@@ -330,27 +313,27 @@ class KReport:
 
     def _list_cells(self, colour: Callable[[str, str], str]) -> list[list[str]]:
         """The heads of the table and its rows, each column of one width."""
-        rows = [list(HEADS)]
-        for k, answer in self.answers.items():
-            mark = "<- train with this" * (k == self.recommended)
-            size = f"{len(answer.policy):,} rows"
-            rows.append([str(k), self._format_loss(k), self._format_regret(k), size, mark])
-        for place in range(len(HEADS)):
-            width = max(len(row[place]) for row in rows)
-            for row in rows:
-                row[place] = row[place].ljust(width)
-        for row, found in zip(rows[1:], self.verdicts.values(), strict=True):
-            row[1] = colour(row[1], found["start"])
-            row[2] = colour(row[2], found["everywhere"])
+        answers, best = self.table(), self.recommended
+        cells: list[Sequence[str]] = [HEADS]
+        for one in answers:
+            size = f"{len(self.answers[one.k].policy):,} rows"
+            mark = "<- train with this" * (one.k == best)
+            cells.append([str(one.k), one.loss, one.regret, size, mark])
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        rows = [list(map(str.ljust, row, widths)) for row in cells]
+        for row, one in zip(rows[1:], answers, strict=True):
+            row[1] = colour(row[1], one.start)
+            row[2] = colour(row[2], one.everywhere)
         return rows
 
     def _list_notes(self) -> list[str]:
         notes = [
             f"losses below {self.tolerance:.2g} (from the start) and {self.step_tolerance:.2g} (in one step) count as nothing"
         ]
-        if self.over_limit:
+        limit = self.task.finite.step_limit
+        if self.followed.exceeds(limit):
             notes.append(
-                f"an episode is truncated after {self.task.finite.step_limit:,} steps, before optimal play is over:"
+                f"an episode is truncated after {limit:,} steps, before optimal play is over:"
                 " raise the step limit, or change what the task pays"
             )
         if self.recommended is None:
@@ -424,12 +407,12 @@ class KReport:
             "value": _list_bounds(self.value),
             "tolerance": self.tolerance,
             "step_tolerance": self.step_tolerance,
-            "optimal_steps": self.optimal_steps,
-            "over_limit": self.over_limit,
+            "optimal_steps": self.followed.total,
+            "over_limit": self.followed.exceeds(self.task.finite.step_limit),
             "k": rows,
             "recommended": self.recommended,
             "witnesses": {
-                str(k): [one.record() for one in answer.witness]
+                str(k): [one._asdict() for one in answer.witness]
                 for k, answer in self.answers.items()
             },
             "states": self.states,

@@ -19,7 +19,6 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_policy import MOST_K, check_ks
 from pdrm.analysis.k_report import UNDECIDED, KAnswer, KReport, intersect, judge
 from pdrm.analysis.regret import (
-    count_steps,
     explore,
     measure_gaps,
     measure_regret,
@@ -172,8 +171,9 @@ class _Search:
         self._carry_over()
         if self.start_only:
             return
-        gaps = measure_gaps(values)
-        report.steps = count_steps(values)
+        gaps, product = measure_gaps(values), values.product
+        depth = product.states.depth[product.frontier]
+        report.steps = int(depth.min()) if depth.size else None
         for k, answer in report.answers.items():
             found = measure_regret(values, k, gaps)
             answer.narrow(regret=found.regret, spread=found.spread)

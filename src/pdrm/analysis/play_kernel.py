@@ -19,60 +19,46 @@ EARNED, DOUBT, GROSS, STEPS, TOTALS = range(5)
 
 
 @njit(cache=True)
-def find_worth(
-    operators: Operators, power: Floats, stacks: Stacks, known: Index, worth: Floats, exits: int,
-    e: int, node: int,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Find the worth at an exit of a stack and of every stack below that it depends on.
-
-    Returns OK and the row of `worth`; FULL if room runs out; or MISSING with the exit and symbol of the operator.
-    """
-    slot, keys, used = known
-    symbols = len(operators.constant) // exits
-    todo = [(e, node)]
-    row = -1
-    while len(todo) > 0:
-        e, node = todo[-1]
-        key = int(node) * exits + e
-        row, free = find_key(slot, keys, key)
-        if row >= 0:
-            todo.pop()
-            continue
-        symbol = stacks.symbol[node]
-        head = e * symbols + symbol
-        best, ready = operators.constant[head], True
-        if np.isnan(best):
-            return MISSING, e, symbol
-        for line in range(operators.first[head], operators.first[head] + operators.lines[head]):
-            below = int(operators.exit[line]), int(stacks.parent[node])
-            other, _ = find_key(slot, keys, below[1] * exits + below[0])
-            if other < 0:
-                todo.append(below)
-                ready = False
-            elif ready:
-                best = max(best, operators.c[line] + power[operators.t[line]] * worth[other])
-        if ready:
-            row = used[0]
-            if row == len(keys):
-                return FULL, -1, -1
-            slot[free], keys[row], worth[row], used[0] = row, key, best, row + 1
-            todo.pop()
-    return OK, row, -1
-
-
-@njit(cache=True)
 def find_values(
     operators: Operators, power: Floats, stacks: Stacks, known: Index, worth: Floats, places: int,
     machine_states: int, discount: float, place: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """Set the values of the states from `begin` to `end`; returns how far it came, and why it stopped (see `find_worth`)."""
+    """Set the values of the states from `begin` to `end`, by the worth of their stacks and of every stack below that it depends on.
+
+    Returns how far it came, and OK; FULL if `known` and `worth` have no room; or MISSING with the exit and symbol of the operator.
+    """
+    slot, keys, used = known
+    exits = places * machine_states
+    symbols = len(operators.constant) // exits
     for x in range(begin, end):
-        e = int(place[x]) * machine_states + state[x]
-        status, row, symbol = find_worth(
-            operators, power, stacks, known, worth, places * machine_states, e, int(node[x])
-        )
-        if status != OK:
-            return x, status, row, symbol
+        todo = [(int(place[x]) * machine_states + state[x], int(node[x]))]
+        row = -1
+        while len(todo) > 0:
+            e, here = todo[-1]
+            key = here * exits + e
+            row, free = find_key(slot, keys, key)
+            if row >= 0:
+                todo.pop()
+                continue
+            symbol = stacks.symbol[here]
+            head = e * symbols + symbol
+            best, ready = operators.constant[head], True
+            if np.isnan(best):
+                return x, MISSING, e, symbol
+            for line in range(operators.first[head], operators.first[head] + operators.lines[head]):
+                below = int(operators.exit[line]), int(stacks.parent[here])
+                other, _ = find_key(slot, keys, below[1] * exits + below[0])
+                if other < 0:
+                    todo.append(below)
+                    ready = False
+                elif ready:
+                    best = max(best, operators.c[line] + power[operators.t[line]] * worth[other])
+            if ready:
+                row = used[0]
+                if row == len(keys):
+                    return x, FULL, -1, -1
+                slot[free], keys[row], worth[row], used[0] = row, key, best, row + 1
+                todo.pop()
         value[x] = worth[row] / discount
     return end, OK, -1, -1
 

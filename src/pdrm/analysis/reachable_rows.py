@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
+from pdrm.analysis.stepped_product import Exit, SteppedProduct, View
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge
-from pdrm.machines.heads import replace_top, rule_at
+from pdrm.machines.heads import rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.reach import Frame, Waiting, saturate
 from pdrm.machines.tables import Integers
-from pdrm.machines.transitions import Configuration, TopSymbols
+from pdrm.machines.transitions import TopSymbols
 from pdrm.product.finite_kernel import FiniteProduct
 
 MOST_ROWS = 1_000_000
@@ -48,10 +49,6 @@ class Counted:
     def steps(self) -> int:
         """The steps that were walked."""
         return len(self.rows) - 1
-
-    def within(self, steps: int) -> int | None:
-        """The place in the tuples for a number of steps; None if the walk did not get there."""
-        return steps if steps <= self.steps else self.steps if self.closed else None
 
 
 def survey(
@@ -90,65 +87,29 @@ MOST_HEADS = 50_000
 MOST_STRINGS = 2**62
 """Strings of k symbols, at most."""
 
-Control = tuple[int, str]
-"""An environment state and a machine state."""
-
 
 def find_heads(
     domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_HEADS
-) -> Waiting[Control, str | None]:
+) -> Waiting[Exit, str | None]:
     """The heads of a product that can be reached before the end of an episode, with what may lie below them.
 
     `ProductTooLarge` if there are more than `most`.
     """
-    arrays, begun = domain.arrays, machine.begin().after
-    ended, possible = arrays.terminal.tolist(), arrays.probability > 0
-    reads = [
-        set(zip(there[may].tolist(), label[may].tolist(), strict=True))
-        for there, label, may in zip(arrays.next, arrays.label, possible, strict=True)
-    ]
-    """For each environment state, the states and labels that an action may bring."""
-    known = 0
+    product, known = SteppedProduct(domain, machine), 0
 
-    def goes_on(control: Control) -> bool:
-        place, state = control
-        return not ended[place] and state not in machine.final
-
-    def moves(head: tuple[Control, str | None]) -> list[tuple[Control, TopSymbols]]:
+    def moves(head: tuple[Exit, str | None]) -> list[View]:
         nonlocal known
         known += 1
         if known > most:
             fault = f"more than {most:,} heads can be reached in `{domain.name}`"
             raise ProductTooLarge(fault, fix="use a smaller domain")
-        (place, state), top = head
-        found = []
-        silent = rule_at(machine, (state, top), None)
-        for there, read in reads[place] if silent is None else [(place, NO_LABEL)]:
-            rule = silent or rule_at(machine, (state, top), domain.labels[read])
-            if rule is None:
-                here = Configuration(state, () if top is None else (top,))
-                raise machine.undefined_move(domain.labels[read], here)
-            after, pushed = replace_top((state, top), rule)
-            if goes_on((there, after)):
-                found.append(((there, after), pushed))
-        return found
+        return [end for end in product.after(*head) if not product.over(end[0])]
 
-    starts = []
-    for place, label, chance in zip(
-        arrays.start_state.tolist(),
-        arrays.start_label.tolist(),
-        arrays.start_probability,
-        strict=True,
-    ):
-        unread = label == NO_LABEL or begun.state in machine.final
-        first = begun if unread else machine.step(begun, domain.labels[label]).after
-        if chance > 0 and goes_on((place, first.state)):
-            starts.append(((place, first.state), (*first.stack, None)))
-    return saturate(moves, starts)
+    return saturate(moves, [view for _, view in product.begins() if not product.over(view[0])])
 
 
 def count_views(
-    machine: PushdownRewardMachine, heads: Waiting[Control, str | None], ks: Collection[int]
+    machine: PushdownRewardMachine, heads: Waiting[Exit, str | None], ks: Collection[int]
 ) -> dict[int, int]:
     """The rows of a k-policy's table, for each k: what it may see where it acts, in an episode of any length.
 
@@ -158,12 +119,10 @@ def count_views(
     {0: 417, 1: 1663, 2: 6558}
     """
     for k in ks:
-        if not isinstance(k, int) or k < 0:
-            raise BadSetting(f"k is {k!r}, but must be a non-negative integer", fix="use k=1")
         if (len(machine.stack) + 1) ** k > MOST_STRINGS:
             raise BadSetting(f"k = {k} is more than can be counted", fix="use a smaller k")
     below = _read_below(heads, max([1, *ks]) - 1)
-    seen = set[tuple[Control, TopSymbols]]()
+    seen = set[tuple[Exit, TopSymbols]]()
     for (control, top), frames in heads.items():
         if rule_at(machine, (control[1], top), None) is None:
             under = set[TopSymbols]().union(*(below[frame] for frame in frames))
@@ -172,8 +131,8 @@ def count_views(
 
 
 def _read_below(
-    heads: Waiting[Control, str | None], length: int
-) -> dict[Frame[Control, str | None], set[TopSymbols]]:
+    heads: Waiting[Exit, str | None], length: int
+) -> dict[Frame[Exit, str | None], set[TopSymbols]]:
     """The first symbols, so many or all, of the stacks that each frame may begin: its rest, then what lies below the symbol
     that was replaced. Found step by step, because a frame may lie below itself."""
     below = {frame: set[TopSymbols]() for frames in heads.values() for frame in frames}

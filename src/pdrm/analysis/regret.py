@@ -13,7 +13,8 @@ import numpy as np
 
 from pdrm.analysis.best_policy import Classes
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct, find_action_values
+from pdrm.analysis.value_iteration import find_action_values
+from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
 from pdrm.product.finite_kernel import END, Floats, Numbers
 
 PAIRS = 200
@@ -29,15 +30,16 @@ class Regret(NamedTuple):
     members: tuple[int, ...] = ()
     """States that look alike and have no best action in common, up to one for each action."""
     different: tuple[int, ...] = ()
-    """States that look alike, and differ in their values or best actions."""
+    """Two states that look alike and differ in their values."""
 
 
 def measure_gaps(values: ValuedProduct) -> tuple[Floats, Floats]:
     """[x, action]: by how much an action is worth less than the best one, at least and at most; 0 and infinity if not explored."""
     lower, upper = values.lower, values.upper
-    least = lower[:, np.newaxis] - find_action_values(values, upper)
-    most = upper[:, np.newaxis] - find_action_values(values, lower)
-    return np.maximum(0.0, least), np.where(values.product.expanded[:, np.newaxis], most, np.inf)
+    product, discount = values.product, values.discount
+    least = lower[:, np.newaxis] - find_action_values(product, discount, upper)
+    most = upper[:, np.newaxis] - find_action_values(product, discount, lower)
+    return np.maximum(0.0, least), np.where(product.expanded[:, np.newaxis], most, np.inf)
 
 
 def measure_regret(values: ValuedProduct, k: int, gaps: tuple[Floats, Floats]) -> Regret:
@@ -65,7 +67,7 @@ def measure_regret(values: ValuedProduct, k: int, gaps: tuple[Floats, Floats]) -
         (float(regret.max()), highs[0]),
         (float(spread.max()), highs[1]),
         _find_members(np.flatnonzero(klass == regret.argmax()), least, tolerance),
-        _find_different(np.flatnonzero(klass == spread.argmax()), values, gaps),
+        _find_different(np.flatnonzero(klass == spread.argmax()), values),
     )
 
 
@@ -83,21 +85,11 @@ def _find_members(states: Numbers, least: Floats, tolerance: float) -> tuple[int
     return tuple(sorted(chosen))
 
 
-def _find_different(
-    states: Numbers, values: ValuedProduct, gaps: tuple[Floats, Floats]
-) -> tuple[int, ...]:
-    """Two states whose values are certainly different, or one with a best action that is not among the other's."""
-    (least, most), tolerance = gaps, values.step_tolerance
+def _find_different(states: Numbers, values: ValuedProduct) -> tuple[int, ...]:
+    """Two states whose values are certainly different, if there are such."""
     lower, upper = values.lower, values.upper
     high, low = int(states[lower[states].argmax()]), int(states[upper[states].argmin()])
-    if lower[high] - upper[low] > tolerance:
-        return high, low
-    for action in range(least.shape[1]):
-        best = int(states[most[states, action].argmin()])
-        bad = int(states[least[states, action].argmax()])
-        if most[best, action] <= tolerance < least[bad, action]:
-            return best, bad
-    return ()
+    return (high, low) if lower[high] - upper[low] > values.step_tolerance else ()
 
 
 def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadline) -> None:
@@ -110,12 +102,6 @@ def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadl
             break
         values.expand(edge[depths == depths.min()][:most])
     values.settle()
-
-
-def count_steps(values: ValuedProduct) -> int | None:
-    """The states within this many steps were explored (None if all were)."""
-    frontier = values.product.frontier
-    return int(values.product.states.depth[frontier].min()) if frontier.size else None
 
 
 def search_witnesses(values: SolvedValues, ks: list[int], most: int, deadline: Deadline) -> None:

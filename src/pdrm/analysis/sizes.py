@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pdrm.analysis.k_policy import check_ks
 from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, count_views, find_heads, survey
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.drawing.trace import align
@@ -174,7 +175,7 @@ def sizes(
         )
     growth = stack_growth(machine)
     walk = survey(domain, machine, limit, most)
-    ks = sorted({k} if isinstance(k, int) else set(k))
+    ks = check_ks(k)
     views = count_views(machine, find_heads(domain, machine), ks)
     pairs = domain.states * len(machine.states)
     first = int((domain.arrays.start_label != NO_LABEL).any())
@@ -184,45 +185,49 @@ def sizes(
     vectors = walk.counters if counting is None else counters.strings
 
     def size(
-        what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
+        what: str,
+        theorem: int,
+        reachable: int,
+        within: int | None,
+        bounds: Sequence[int],
+        printed: Sequence[int | None],
     ) -> Record:
-        """A size that grows with the episode: `factor` rows for each string."""
-        within = limit if walked.closed else min(limit, walked.steps)
-        counted = counts[min(limit, walked.steps)]
-        bounds = [factor * count_stack_strings(growth, n + first) for n in (limit, within)]
-        strings = [theorem_1(growth, n + first) for n in (limit, within)]
-        printed = [None if number is None else factor * number for number in strings]
+        """One size; the bounds are those of the whole episode, then of the steps that were walked."""
         return {
             "what": what,
             "theorem": theorem,
             "printed": to_json(printed[0]),
             "bound": to_json(bounds[0]),
             "bound_within": to_json(bounds[1]),
-            "reachable": counted,
+            "reachable": reachable,
             "within": within,
-            "holds": counted <= bounds[1],
-            "printed_holds": None if printed[1] is None else counted <= printed[1],
+            "holds": reachable <= bounds[1],
+            "printed_holds": None if printed[1] is None else reachable <= printed[1],
+            "seen": _collect_seen(what, seen),
         }
+
+    def growing(
+        what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
+    ) -> Record:
+        """A size that grows with the episode: `factor` rows for each string."""
+        within = limit if walked.closed else walked.steps
+        bounds = [factor * count_stack_strings(growth, n + first) for n in (limit, within)]
+        strings = [theorem_1(growth, n + first) for n in (limit, within)]
+        printed = [None if number is None else factor * number for number in strings]
+        return size(what, theorem, counts[-1], within, bounds, printed)
 
     def k_size(symbols: int) -> Record:
         """The size of a k-policy, in episodes of any length."""
-        bound = pairs * theorem_2(growth, symbols)
-        return {
-            "what": f"{symbols}-policy",
-            "theorem": 2,
-            **dict.fromkeys(("printed", "bound", "bound_within"), to_json(bound)),
-            "reachable": views[symbols],
-            "within": None,
-            "k": symbols,
-            **dict.fromkeys(("holds", "printed_holds"), views[symbols] <= bound),
-        }
+        bounds = 2 * [pairs * theorem_2(growth, symbols)]
+        found = size(f"{symbols}-policy", 2, views[symbols], None, bounds, bounds)
+        return {**found, "k": symbols}
 
     counted = [
-        size("stack strings", 1, 1, walk, walk.strings),
-        size("full policy", 1, pairs, walk, walk.rows),
+        growing("stack strings", 1, 1, walk, walk.strings),
+        growing("full policy", 1, pairs, walk, walk.rows),
         *map(k_size, ks),
-        size("counter configurations", 3, 1, counters, vectors),
-        size("CRA policy", 3, pairs, counters, counters.rows),
+        growing("counter configurations", 3, 1, counters, vectors),
+        growing("CRA policy", 3, pairs, counters, counters.rows),
     ]
     return Sizes(
         {
@@ -234,7 +239,7 @@ def sizes(
             **asdict(growth),
             "steps": limit,
             "labels": limit + first,
-            "sizes": [{**one, "seen": _collect_seen(one["what"], seen)} for one in counted],
+            "sizes": counted,
             "holds": all(one["holds"] for one in counted),
         }
     )

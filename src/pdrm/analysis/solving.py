@@ -14,7 +14,7 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.top_bounds import check_discount, measure_silence
-from pdrm.analysis.value_iteration import bound_values
+from pdrm.analysis.value_iteration import bound_values, find_action_values
 from pdrm.analysis.whole_stack import (
     HEIGHT,
     UndefinedHead,
@@ -33,18 +33,16 @@ from pdrm.errors import (
     UnknownConfiguration,
     did_you_mean,
 )
-from pdrm.machines.guards import label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import (
     Symbols,
-    Table,
     TableStep,
     begin_table,
     settle_table,
     tabulate,
 )
-from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END, FiniteProduct, Floats
+from pdrm.machines.transitions import Configuration, Stack
+from pdrm.product.finite_kernel import FiniteProduct, Floats
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task
 
@@ -72,12 +70,6 @@ class Begin(NamedTuple):
     stack: Stack
 
 
-class ProductSize(NamedTuple):
-    """The numbers that are kept."""
-
-    states: int
-
-
 class SolvedProduct:
     """Values of all configurations that can be reached, if these are finitely many."""
 
@@ -86,7 +78,7 @@ class SolvedProduct:
     def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
         self.product, self.table, self.discount = product, product.table, discount
         self.silence = measure_silence(product.table)
-        self.size = ProductSize(len(product))
+        self.size = {"states": len(product)}
         bounds = bound_values(product, discount, 1e-12, deadline)
         self._value = (bounds.lower + bounds.upper) / 2
         self._error = bounds.width / 2 + bounds.slack
@@ -101,10 +93,8 @@ class SolvedProduct:
         alike = (product.place == place) & (product.states.state[: len(product)] == state)
         for x in np.flatnonzero(alike).tolist():
             if product.stacks.stack_of(int(product.states.node[x])) == symbols:
-                after = product.next[x]
-                later = np.where(after != END, self._value[after], 0.0)
-                paid = product.probability[place] * (product.reward[x] + self.discount * later)
-                values: Floats = paid.sum(axis=1)
+                found = find_action_values(product, self.discount, self._value, np.array([x]))
+                values: Floats = found[0]
                 return values
         raise UnknownConfiguration(
             "this configuration cannot be reached",
@@ -133,21 +123,8 @@ class Solution:
     solver: WholeStack | SolvedProduct
 
     def __repr__(self) -> str:
-        """The value and the best actions at the start, and how to ask about another state and stack.
-
-        >>> print(repr(solve("maze-5x5")))
-        <Solution of maze-5x5 with treasure-maze: value from the start 91356.4; best there: d.
-        Another: .value(0, 'search', ('#',)), .actions(…), .action_values(…): state (number or name), machine state, stack (top first)>
-        """
-        head = (
-            f"<Solution of {self.task.name} with {self.machine.name}:"
-            f" value from the start {self.start_value:.6g}"
-        )
-        first = self.begins[0][2:]
-        best = " or ".join(self.actions(*first)) or "nothing"
-        asked = f".value{first!r}, .actions(…), .action_values(…)"
-        arguments = "state (number or name), machine state, stack (top first)"
-        return f"{head}; best there: {best}.\nAnother: {asked}: {arguments}>"
+        task = f"{self.task.name} with {self.machine.name}"
+        return f"<Solution of {task}: value from the start {self.start_value:.6g}>"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, table
@@ -163,11 +140,6 @@ class Solution:
     @property
     def machine(self) -> PushdownRewardMachine:
         return self.task.pushdown
-
-    @property
-    def table(self) -> Table:
-        """The machine's moves."""
-        return self.solver.table
 
     @property
     def error(self) -> float:
@@ -201,8 +173,8 @@ class Solution:
         >>> found["u"] > 0 > found["l"]
         True
         """
-        place, (state, symbols, paid) = self.find_state(s), self._settle(u, stack)
-        if state >= self.table.first_final or self.domain.arrays.terminal[place]:
+        place, (state, symbols, paid) = self.domain.find_state(s), self._settle(u, stack)
+        if state >= self.solver.table.first_final or self.domain.arrays.terminal[place]:
             return {}
         values = self.solver.action_values(place, state, symbols)
         missing = self.solver.undefined
@@ -234,7 +206,7 @@ class Solution:
         found = []
         for chance, s, label in zip(*(column.tolist() for column in columns), strict=True):
             if chance > 0:
-                state, symbols, paid = begin_table(self.table, label)
+                state, symbols, paid = begin_table(self.solver.table, label)
                 stack = tuple(self.machine.stack[symbol - 1] for symbol in symbols)
                 found.append(Begin(chance, paid, s, self._states[state], stack))
         return tuple(found)
@@ -265,12 +237,12 @@ class Solution:
             "error": self.error,
             "relative_error": self.error / self._largest_value,
             "starts": starts,
-            "size": self.solver.size._asdict(),
+            "size": self.solver.size,
         }
 
     def record_at(self, s: StateLike, u: str, stack: Stack) -> dict[str, Any]:
         """One configuration as JSON values."""
-        place = self.find_state(s)
+        place = self.domain.find_state(s)
         return {
             "s": place,
             "where": self.domain.describe(place),
@@ -313,20 +285,6 @@ class Solution:
 
     # --- Numbers for names
 
-    def find_state(self, called: StateLike) -> int:
-        """The number of an environment state, given by number, name, or row and column.
-
-        >>> solution = solve("maze-5x5")
-        >>> solution.find_state("row 3, column 3"), solution.find_state((3, 3))
-        (7, 7)
-        """
-        if called in self._states and called not in self.domain.state_names:
-            raise UnknownConfiguration(
-                f"no state of `{self.domain.name}` is called `{called}`",
-                fix="it is a state of the machine, which is another argument",
-            )
-        return self.domain.find_state(called)
-
     @cached_property
     def _states(self) -> tuple[str, ...]:
         return (*self.machine.states, *self.machine.final)
@@ -336,7 +294,7 @@ class Solution:
         machine = self.machine
         state = self._find_name("state", u, self._states)
         symbols = (1 + self._find_name("stack symbol", one, machine.stack) for one in stack)
-        return settle_table(self.table, state, tuple(symbols))
+        return settle_table(self.solver.table, state, tuple(symbols))
 
     def _find_name(self, kind: str, name: str, names: tuple[str, ...]) -> int:
         if name not in names:
@@ -348,13 +306,8 @@ class Solution:
         arrays = self.domain.arrays
         outcome = arrays.probability[missing.place, missing.action].argmax()
         label = self.domain.labels[arrays.label[missing.place, missing.action, outcome]]
-        symbol = missing.symbol
-        top = f"top {self.machine.stack[symbol - 1]}" if symbol else "an empty stack"
-        return UndefinedMove(
-            f"the machine `{self.machine.name}` has no move for the label"
-            f" `{label_text(label)}` in state `{self._states[missing.state]}` with {top}",
-            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
-        )
+        top = self.machine.stack[missing.symbol - 1 : missing.symbol]
+        return self.machine.undefined_move(label, Configuration(self._states[missing.state], top))
 
 
 def spell_value(value: float) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
@@ -174,52 +173,22 @@ class Silence:
 
 def measure_silence(table: Table) -> Silence:
     """Count silent moves; there must be no endless ones, which a machine is checked for."""
-    used: dict[tuple[int, int], tuple[int, int | None]] = {}
-    """The silent moves from a head until its symbol is gone, and the state then (None: they end before)."""
-    heads = [(state, symbol) for state, symbol in np.argwhere(table.silent >= 0).tolist()]
-    while len(used) < len(heads):
-        for head in heads:
-            found = _use_up(table, head, used)
-            if found is not None:
-                used[head] = found
-    each = max((moves for moves, _ in used.values()), default=0)
+    each, revealed = 0, dict[int, set[int]]()
+    """The most that one symbol takes to go; and by state the states in which it is gone."""
+    for state, symbol in np.argwhere(table.silent >= 0).tolist():
+        u, left, moves = state, [symbol], 0
+        while left and (move := int(table.silent[u, left[-1]])) != UNDEFINED_MOVE:
+            del left[len(left) - table.pops[move] :]
+            left += table.push[move, : table.pushes[move]].tolist()
+            u, moves = int(table.target[move]), moves + 1
+        each = max(each, moves)
+        if not left:
+            revealed.setdefault(state, set()).add(u)
     pushed = (int(table.pushes.max(initial=0)) + 1) * (1 + each)
-    after: dict[int, set[int]] = {}
-    for (state, _), (_, left) in used.items():
-        if left is not None:
-            after.setdefault(state, set()).add(left)
-    chain = _longest_chain(after)
-    if chain is None:
+    popped, here = 0, set(revealed)
+    while here and popped <= len(revealed):
+        here = {u for state in here for u in revealed[state]} & revealed.keys()
+        popped += 1
+    if here:  # as many symbols go at once as there are
         return Silence(each * (1 + pushed), each, pushed)
-    return Silence(each * (chain + 1), 0, pushed)
-
-
-def _use_up(
-    table: Table, head: tuple[int, int], used: dict[tuple[int, int], tuple[int, int | None]]
-) -> tuple[int, int | None] | None:
-    """The silent moves until the symbol of a head is gone, and the state then; None if other heads must be known first."""
-    move = table.silent[head]
-    symbols = [*table.push[move, : table.pushes[move]][::-1].tolist(), *head[1:]]
-    state, moves = int(table.target[move]), 1
-    for symbol in symbols[: len(symbols) - table.pops[move]]:
-        if table.silent[state, symbol] == UNDEFINED_MOVE:
-            return moves, None
-        if (state, symbol) not in used:
-            return None
-        more, left = used[state, symbol]
-        moves += more
-        if left is None:
-            return moves, None
-        state = left
-    return moves, state
-
-
-def _longest_chain(after: dict[int, set[int]]) -> int | None:
-    """The symbols that silent moves can pop one after the other; None if they are endless."""
-    chain: dict[int, int] = {}
-    try:
-        for u in TopologicalSorter(after).static_order():
-            chain[u] = max((1 + chain[v] for v in after.get(u, ())), default=0)
-    except CycleError:
-        return None
-    return max(chain.values(), default=0)
+    return Silence(each * (popped + 1), 0, pushed)

@@ -13,7 +13,7 @@ import numpy as np
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.top_bounds import EPSILON, FrontierBounds, check_discount
 from pdrm.analysis.values_kernel import Swept, find_components, improve, renumber
-from pdrm.product.finite_kernel import FiniteProduct, Floats
+from pdrm.product.finite_kernel import END, FiniteProduct, Floats, Numbers
 
 MOST_ROUNDS = 100_000
 AT_ONCE = 200_000_000
@@ -55,6 +55,17 @@ def bound_values(
         value, error = iterate(swept, discount, precision, frontier.slack, upper, deadline)
     np.minimum(upper, value + error, out=upper)
     return ValueBounds(lower, upper, frontier.slack)
+
+
+def find_action_values(
+    product: FiniteProduct, discount: float, value: Floats, states: Numbers | slice = slice(None)
+) -> Floats:
+    """[state, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
+    following = product.next[states]
+    later = np.where(following != END, value[following], 0.0)
+    paid = product.reward[states] + discount * later
+    q = (product.probability[product.place[states]] * paid).sum(axis=2)
+    return np.where(product.expanded[states][:, np.newaxis], q, value[states][:, np.newaxis])
 
 
 def iterate(

@@ -15,12 +15,12 @@ from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.play_kernel import MISSING, find_values
 from pdrm.analysis.solving import find_solution
 from pdrm.analysis.top_bounds import EPSILON, FrontierBounds
-from pdrm.analysis.value_iteration import bound_values
+from pdrm.analysis.value_iteration import bound_values, find_action_values
 from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.analysis.whole_stack import HEIGHT, WholeStack, take_certain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK, lengthen
-from pdrm.product.finite_kernel import END, MEMORY, FiniteProduct, Floats, Numbers
+from pdrm.product.finite_kernel import MEMORY, FiniteProduct, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 from pdrm.task import Task
 
@@ -40,8 +40,8 @@ class ValuedProduct(ABC):
         self, product: FiniteProduct, discount: float, deadline: Deadline | None = None
     ) -> None:
         self.product, self.discount = product, discount
-        self._frontier = FrontierBounds(product, discount, deadline)
-        self.slack = self._frontier.slack
+        self.frontier = FrontierBounds(product, discount, deadline)
+        self.slack = self.frontier.slack
         """The rounding error of one update of a value."""
         self.worst = np.zeros(0)
         """[x, with room]: what any policy gets at least."""
@@ -132,7 +132,7 @@ class SolvedValues(ValuedProduct):
     def error(self) -> float:
         if self._closed_error is not None:
             return self._closed_error
-        product, bounds = self.product, self._frontier.all
+        product, bounds = self.product, self.frontier.all
         height = int(product.stacks.height[: product.stacks.made[0]].max())
         largest = max(-bounds.low, bounds.high) + float(np.abs(product.start_paid).max())
         rounding = 8 * (height + len(product.starts)) * EPSILON * largest
@@ -144,7 +144,7 @@ class SolvedValues(ValuedProduct):
         if len(self.value) < count:
             self.value = lengthen(self.value, len(states.place))
             self.worst = lengthen(self.worst, len(states.place))
-        self.worst[begin:count] = self._frontier.of_all(begin)[0]
+        self.worst[begin:count] = self.frontier.of_all(begin)[0]
         places, machine_states, _ = solver.shape
         while self._done < count:
             self._done, status, e, symbol = find_values(
@@ -174,32 +174,26 @@ class ExploredValues(ValuedProduct):
     @property
     def error(self) -> float:
         if self.closed:
-            return float((self.upper - self.lower).max(initial=0.0)) + self._frontier.margin
-        return 4 * self._frontier.margin
+            return float((self.upper - self.lower).max(initial=0.0)) + self.frontier.margin
+        return 4 * self.frontier.margin
 
     def update(self) -> None:
         known = len(self.lower)
-        low, high = self._frontier.of(known)
+        low, high = self.frontier.of(known)
         self.lower = np.append(self.lower, low)
         self.upper = np.append(self.upper, high)
-        self.worst = np.append(self.worst, self._frontier.of_all(known)[0])
+        self.worst = np.append(self.worst, self.frontier.of_all(known)[0])
 
     def settle(self) -> None:
         initial = self.lower, self.upper
         found = bound_values(self.product, self.discount, 1e-12, self.deadline, initial)
         self.lower, self.upper = found.lower, found.upper
 
-    @property
-    def upper_by_top(self) -> Floats | None:
-        """Upper bounds by [environment state, machine state, top symbol], if they do not depend on the height."""
-        by_top = self._frontier.by_top
-        return None if by_top is None else by_top[1]
-
     def explore_likely(self, most: int) -> None:
         """Expand what the policy that may be optimal reaches most often, and the nearest states, up to a number of states."""
         product, count = self.product, len(self.product)
         frontier = product.expandable(product.frontier)
-        best = find_action_values(self, self.upper).argmax(axis=1)
+        best = find_action_values(product, self.discount, self.upper).argmax(axis=1)
         action = np.where(product.expanded, best, -1).astype(np.int32)
         begin = np.zeros(count + 1)
         np.add.at(begin, product.starts, product.start_probability)
@@ -209,18 +203,6 @@ class ExploredValues(ValuedProduct):
         few = max(1, (most - count) // (2 * product.next[0].size))
         self.expand(np.union1d(likely[:few], frontier[:few]))
         self.settle()
-
-
-def find_action_values(
-    values: ValuedProduct, value: Floats, states: Numbers | slice = slice(None)
-) -> Floats:
-    """[state, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
-    product = values.product
-    following = product.next[states]
-    later = np.where(following != END, value[following], 0.0)
-    paid = product.reward[states] + values.discount * later
-    q = (product.probability[product.place[states]] * paid).sum(axis=2)
-    return np.where(product.expanded[states][:, np.newaxis], q, value[states][:, np.newaxis])
 
 
 def value_product(

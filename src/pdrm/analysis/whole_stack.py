@@ -77,15 +77,6 @@ class UndefinedHead(NamedTuple):
     action: int
 
 
-class Size(NamedTuple):
-    """The numbers that are kept."""
-
-    entries: int
-    exits: int
-    lines: int
-    numbers: int
-
-
 class WholeStack:
     """The operators of a world and a machine, each found when it is first asked for.
 
@@ -205,14 +196,12 @@ class WholeStack:
         return UndefinedHead(place, state, symbol, int(self.operators.counter[TRIED]))
 
     @property
-    def size(self) -> Size:
-        """The numbers that are kept so far."""
-        places, states, _ = self.shape
+    def size(self) -> dict[str, int]:
+        """Counts of entries, of their lines, and of all numbers that are kept."""
         self._make_room()
-        met, (lines, reads) = self._list_met(), self.operators.counter[LINES : READS + 1].tolist()
-        head = np.repeat(np.arange(len(met)), self.operators.lines[met])
-        exits = len(np.unique(head * places * states + self.operators.exit[:lines]))
-        return Size(len(met), exits, lines, 3 * lines + reads + 9 * len(met))
+        met = len(self._list_met())
+        lines, reads = self.operators.counter[LINES : READS + 1].tolist()
+        return {"entries": met, "lines": lines, "numbers": 3 * lines + reads + 9 * met}
 
     # --- Solving
 
@@ -374,10 +363,9 @@ def check_deterministic(domain: FiniteDomain) -> None:
     wrong = different & ~arrays.terminal[:, np.newaxis]
     if wrong.any():
         s, action = np.argwhere(wrong)[0].tolist()
-        chances = ", ".join(f"{chance:g}" for chance in arrays.probability[s, action] if chance > 0)
         raise StochasticMoves(
             f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in"
-            f" state {s} ({domain.describe(s)}) has outcomes with chances {chances}",
+            f" state {s} ({domain.describe(s)}) has several outcomes",
             fix="pdrm.check_k with the same arguments (`pdrm check-k`) bounds its values",
         )
 

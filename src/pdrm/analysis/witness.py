@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Member(NamedTuple):
     seen: Stack
     """The part of it that a k-policy sees."""
     word: str
-    """The labels on a shortest way, as `pdrm step` reads them."""
+    """The labels on a way there, as `pdrm step` reads them."""
     way: tuple[str, ...]
     """The actions on it."""
     start: str
@@ -41,10 +41,6 @@ class Member(NamedTuple):
     actions: tuple[str, ...]
     """The best actions."""
     value: Interval
-
-    def record(self) -> dict[str, Any]:
-        """The state as JSON values."""
-        return self._asdict()
 
     def __str__(self) -> str:
         stack, best = _shorten(self.stack) or "(empty)", " or ".join(self.actions)

@@ -12,6 +12,7 @@ readable twins are the machines' own `begin` and `step`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,8 +217,7 @@ def begin_exploring(
         stacks.made[0] = 0
     else:
         table, symbols = tabulate(machine, labels), len(machine.stack)
-        powers = LARGEST_KEY.bit_length()  # a huge power need not be computed
-        if k > powers or (k > 0 and (symbols + 1) ** k > LARGEST_KEY):
+        if k * log2(symbols + 1) > log2(LARGEST_KEY):
             fault = f"k = {k} is more than a table can be indexed by"
             raise BadSetting(fault, fix='use a smaller k, or k="full"')
         stacks = Stacks.empty(symbols, capacity)
@@ -356,12 +356,7 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
 @njit(cache=True)
 def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
     """Find the values of the stacks made since the last time (`Potential`); False if room runs out."""
-    constant = potentials.constant
-    exit_state = potentials.exit_state
-    gain = potentials.gain
-    weight = potentials.weight
-    value = potentials.value
-    filled = potentials.filled
+    constant, exit_state, gain, weight, value, filled, _, _ = potentials
     states = value.shape[1]
     until = min(int(stacks.made[0]), len(value))
     for node in range(filled[0], until):  # a stack comes after the one below it

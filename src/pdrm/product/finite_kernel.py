@@ -14,13 +14,13 @@ from numba import njit
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
 from pdrm.errors import UndefinedMove
-from pdrm.machines.guards import Label, word_text
+from pdrm.machines.guards import word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import Integers, Table, begin_table, tabulate
-from pdrm.machines.transitions import Stack
-from pdrm.product.hash_kernel import Index, find_key, hash_key
+from pdrm.machines.transitions import Configuration, Stack
+from pdrm.product.hash_kernel import FIRST_ROOM, Index, find_key, hash_key
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,6 @@ Flags = npt.NDArray[np.bool_]
 END = -1
 """In `next`: the episode is over, and nothing more is paid. Also where an outcome has probability 0."""
 
-FIRST_ROOM = 1024
 MEMORY = 4 * 2**30
 """Bytes that a product may take unless told otherwise."""
 
@@ -107,24 +106,12 @@ def expand(
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
     Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then continue). A state
-    that is expanded again changes nothing. The readable twin of a step is `Check.rows` in `pdrm.analysis.checker`.
+    that is expanded again changes nothing. Its readable twin is `pdrm.analysis.stepped_product`.
     """
-    slot, keys, used = states.index
-    places, machine_state, nodes, depth = states.place, states.state, states.node, states.depth
-    origin, via, expanded, following, reward = (
-        states.origin,
-        states.via,
-        states.expanded,
-        states.next,
-        states.reward,
-    )
+    index, places, machine_state, nodes, depth, origin, via, expanded, following, reward = states
+    slot, keys, used = index
     survey = len(following) == 0
-    world_next, world_label, world_reward, terminal = (
-        world.next,
-        world.label,
-        world.reward,
-        world.terminal,
-    )
+    world_next, probability, world_label, world_reward, terminal, _, _, _ = world
     domain_states, actions, outcomes = world_next.shape
     machine_states, first_final = table.move.shape[0], table.first_final
     mask = len(slot) - 1
@@ -135,7 +122,7 @@ def expand(
             return number, FULL
         for a in range(actions):
             for o in range(outcomes):
-                if world.probability[s, a, o] <= 0.0:
+                if probability[s, a, o] <= 0.0:
                     continue
                 # the environment moves, and the machine reads the label
                 s2 = world_next[s, a, o]
@@ -267,37 +254,13 @@ class FiniteProduct:
         return (*self.machine.states, *self.machine.final)[int(self.states.state[x])]
 
     def path(self, x: int) -> tuple[int, list[tuple[int, int]]]:
-        """A shortest way to a state, the most probable of those: the number of the start, then actions with their outcomes."""
-        if self.next.shape[2] > 1:
-            return self._path_with_chance(x)
+        """The way on which a state was found: the number of the start, then actions with their outcomes."""
         steps: list[tuple[int, int]] = []
         while self.states.origin[x] >= 0:
-            steps.append((int(self.states.via[x]), 0))
+            action, outcome = divmod(int(self.states.via[x]), self.next.shape[2])
+            steps.append((action, outcome))
             x = int(self.states.origin[x])
         return int(self.states.via[x]), steps[::-1]
-
-    def _path_with_chance(self, x: int) -> tuple[int, list[tuple[int, int]]]:
-        """The same where moves are random: back from the state, step by step, how probable it is to get there from each state before."""
-        depth, outcomes = self.states.depth[: len(self)], self.next.shape[2]
-        chance = np.zeros(len(self))
-        chance[x] = 1.0
-        choice = np.zeros(len(self), np.int64)
-        for before in range(int(depth[x]) - 1, -1, -1):
-            near = np.flatnonzero((depth == before) & self.expanded)
-            after = self.next[near]
-            later = np.where((after != END) & (depth[after] == before + 1), chance[after], 0.0)
-            ways = (later * self.probability[self.place[near]]).reshape(len(near), -1)
-            choice[near], chance[near] = ways.argmax(axis=1), ways.max(axis=1, initial=0.0)
-            # only which is greatest counts, and small numbers vanish
-            chance[near] /= chance[near].max(initial=0.0) or 1.0
-        first = np.flatnonzero(depth == 0)
-        here = int(first[chance[first].argmax()]) if depth[x] else x
-        start, steps = int(self.states.via[here]), list[tuple[int, int]]()
-        while here != x:
-            action, outcome = divmod(int(choice[here]), outcomes)
-            steps.append((action, outcome))
-            here = int(self.next[here, action, outcome])
-        return start, steps
 
     def explore(self, depth: int | None = None, most: int | None = None) -> None:
         """Expand the whole frontier, again and again: to a depth, until nothing is left, or until there are more than `most`
@@ -322,10 +285,17 @@ class FiniteProduct:
                 self.table, self.stacks, self.domain.arrays, self.states, chosen, first
             )
             if status == UNDEFINED:
-                raise undefined_move(self, int(chosen[first]))
+                self._find_undefined(int(chosen[first]))
             if status == FULL:
                 self.stacks = self.stacks.room(self.stacks.capacity)
         return most is None or len(self) <= most
+
+    def _find_undefined(self, x: int) -> None:
+        """Make the steps from a state with the readable machine, which says for which label it has no move."""
+        arrays, s = self.domain.arrays, int(self.place[x])
+        here = Configuration(self.machine_state(x), self.stack(x))
+        for label in np.unique(arrays.label[s][arrays.probability[s] > 0]):
+            self.machine.step(here, self.domain.labels[label])
 
     def expandable(self, chosen: Numbers) -> Numbers:
         """Those of some frontier states whose stacks are not too high."""
@@ -345,9 +315,8 @@ class FiniteProduct:
             try:
                 state, stack, self.start_paid[k] = begin_table(self.table, label)
             except UndefinedMove:
-                said = word_text([self.domain.labels[label]])
-                fault = f"the machine has no move for the first label `{said}`"
-                raise UndefinedMove(fault, fix="add a rule") from None
+                begun = self.machine.begin().after
+                raise self.machine.undefined_move(self.domain.labels[label], begun) from None
             self.stacks = self.stacks.room(len(stack))
             node = self.stacks.node_of(stack)
             ended = state >= self.table.first_final or bool(arrays.terminal[place])
@@ -374,11 +343,7 @@ class FiniteProduct:
 
 
 def word_to(product: FiniteProduct, x: int) -> str:
-    """The labels of a shortest way to a state, as `pdrm step` reads them."""
-    return word_text(_labels_to(product, x))
-
-
-def _labels_to(product: FiniteProduct, x: int) -> list[Label]:
+    """The labels on the way to a state, as `pdrm step` reads them."""
     arrays, labels = product.domain.arrays, product.domain.labels
     start, steps = product.path(x)
     read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
@@ -386,29 +351,12 @@ def _labels_to(product: FiniteProduct, x: int) -> list[Label]:
     for action, outcome in steps:
         read.append(labels[arrays.label[s, action, outcome]])
         s = int(arrays.next[s, action, outcome])
-    return read
+    return word_text(read)
 
 
 def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
-    """The actions of a shortest way to a state."""
+    """The actions on the way to a state."""
     return tuple(product.domain.actions[action] for action, _ in product.path(x)[1])
-
-
-def undefined_move(product: FiniteProduct, x: int) -> UndefinedMove:
-    """The error that says which word the machine has no move for, from a state with such a step."""
-    arrays, s = product.domain.arrays, int(product.states.place[x])
-    read = _labels_to(product, x)
-    for label in dict.fromkeys(arrays.label[s][arrays.probability[s] > 0].tolist()):
-        status = step(
-            product.table, product.stacks, product.states.state[x], product.states.node[x], label
-        )[3]
-        if status == UNDEFINED:
-            read.append(product.domain.labels[label])
-            break
-    return UndefinedMove(
-        f"the machine `{product.machine.name}` has no move at the end of `{word_text(read)}`",
-        fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R`",
-    )
 
 
 def _normalize(probability: Floats) -> Floats:

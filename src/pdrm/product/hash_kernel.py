@@ -51,13 +51,11 @@ class Index(NamedTuple):
         return cls.of(np.zeros(0, np.int64), rows)
 
     @classmethod
-    def of(cls, keys: Keys, rows: int | None = None) -> Index:
-        """These keys, all different, as the first rows, and room for `rows` in all (default: twice
-        as many)."""
-        room = max(2 * len(keys), FIRST_ROOM) if rows is None else rows
-        slot = free_slots(room)
+    def of(cls, keys: Keys, rows: int) -> Index:
+        """These keys, all different, as the first rows, and room for `rows` in all."""
+        slot = free_slots(rows)
         place_rows(slot, keys, len(keys))
-        return cls(slot, lengthen(keys, room), np.array([len(keys)]))
+        return cls(slot, lengthen(keys, rows), np.array([len(keys)]))
 
     def grow(self) -> Index:
         """The same rows; in twice the room if they fill half of theirs."""

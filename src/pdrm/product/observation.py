@@ -8,7 +8,6 @@ its entries stand next to the machine's: agents such as Stable-Baselines3's refu
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from pdrm.errors import BadSetting, CannotWrap, StackTooHigh, did_you_mean
+from pdrm.errors import BadEnvironment, BadSetting, CannotWrap, StackTooHigh, did_you_mean
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 
@@ -212,23 +211,21 @@ def _is_flat(space: Space) -> bool:
         return False
 
 
-def find_mismatch(space: Space, observation: Any) -> str:
-    """Say how an observation contradicts its space ("" if it does not).
+def check_observation(space: Space, observation: Any) -> None:
+    """Raise if an observation contradicts its space.
 
     A `Box` may hold another type, or numbers a little out of bounds, as many environments have it.
 
-    >>> find_mismatch(spaces.Dict({"at": spaces.Box(0, 1, (2,))}), {"at": np.zeros(3)})
-    'the entry `at` of an observation is [0. 0. 0.], and its space Box(0.0, 1.0, (2,), float32)'
+    >>> check_observation(spaces.Dict({"at": spaces.Box(0, 1, (2,))}), {"at": np.zeros(2)})
     """
     found = list_entries(observation)
     for name, part in list_entries(space).items():
-        if name not in found:
-            return f"an observation has no entry `{name}`"
-        seen = found[name]
+        seen: Any = found.get(name)
         fits = part.contains(seen) if _is_numbered(part) else part.shape in (None, np.shape(seen))
         if not fits:
-            return f"the entry `{name}` of an observation is {str(seen)[:60]}, and its space {part}"
-    return ""
+            fault = f"the entry `{name}` of an observation at reset is {str(seen)[:60]}, and its space {part}"
+            fix = "let the environment observe what its `observation_space` says"
+            raise BadEnvironment(fault, fix=fix)
 
 
 def _is_numbered(space: Space) -> bool:
@@ -258,9 +255,6 @@ class ObservationForm(ABC):
         self.nested = isinstance(environment, spaces.Dict)
         found = list_entries(environment)
         keys = (keys,) if isinstance(keys, str) else keys
-        if keys is not None and not self.nested:
-            fault = f"`keys` chooses entries of a dictionary, and the observation is {environment}"
-            raise BadSetting(fault, fix="leave it out")
         for key in keys or ():
             if key not in found:
                 fault = f"`keys` names `{key}`, which the observation does not have"
@@ -347,11 +341,11 @@ class AsVector(ObservationForm):
         # The commonest small environments observe one number, and Gymnasium takes 2 µs to make it one-hot.
         self._number = environment if isinstance(environment, spaces.Discrete) else None
         self._numbered = {name: part for name, part in own.spaces.items() if _is_numbered(part)}
-        self._width = math.prod(flat.shape)
+        self._width = len(flat.low)
         hot = np.zeros(0 if window is None else window.width)
+        self._length = self._width + len(hot)
         low = np.concatenate([flat.low, hot]).astype(np.float32)
         high = np.concatenate([flat.high, hot + 1]).astype(np.float32)
-        self._length = len(low)
         if window is None:
             self.space = spaces.Box(low, high, dtype=np.float32)
         else:
@@ -382,25 +376,6 @@ def _outside(space: Space, observation: object) -> CannotWrap:
     fault = f"the observation {str(observation)[:60]} is not in the environment's {space}"
     fix = "let the environment observe what its space says, or leave `flatten` out"
     return CannotWrap(fault, fix=fix)
-
-
-def choose_form(
-    environment: Space,
-    machine: PushdownRewardMachine,
-    k: int | str,
-    *,
-    flatten: bool = False,
-    depth: int | None = None,
-    keys: Sequence[str] | None = None,
-) -> ObservationForm:
-    """The form that these arguments of `pdrm.wrap` ask for.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> choose_form(spaces.Discrete(4), catalogue("letter"), 2, flatten=True).space.shape
-    (13,)
-    """
-    window = None if k == "none" else Window(machine, view_of(k), depth)
-    return (AsVector if flatten else AsDict)(environment, window, keys)
 
 
 # --- Observations, read

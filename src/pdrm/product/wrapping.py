@@ -52,7 +52,15 @@ from pdrm.errors import (
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Configuration
-from pdrm.product.observation import choose_form, find_mismatch, key_of
+from pdrm.product.observation import (
+    AsDict,
+    AsVector,
+    ObservationForm,
+    Window,
+    check_observation,
+    key_of,
+    view_of,
+)
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
 
 if TYPE_CHECKING:
@@ -63,8 +71,6 @@ EnvFunction = Callable[[], AnyEnv]
 Remember = Callable[[AnyEnv], Any]
 RESET_RETURNS = ("observation", "info")
 STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
-NOT_BEGUN = "no episode has begun"
-BROKEN_OFF = "an error ended the episode: the environment has moved, and the machine has not"
 ENDED_EARLY = 10
 """Episodes that the environment ends and pays for before the machine is final, after which W0617 is given."""
 LEAST_PIXELS = 36
@@ -140,20 +146,18 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if remember is not None:
             check_function("remember", remember, "remember(env)")
         self._remember = remember
-        told = ["machine"] + ["env"] * (not self._from_info) + ["before"] * (remember is not None)
-        self._told = frozenset(told)
-        """The entries that are added to the environment's info, for the agent or for labels."""
         self._rows = LazyTable(self.machine)
         self._events, self._final = frozenset(self.machine.events), frozenset(self.machine.final)
-        self._form = choose_form(
-            env.observation_space, self.machine, k, flatten=flatten, depth=depth, keys=keys
-        )
-        window = self._form.window
+        window = None if k == "none" else Window(self.machine, view_of(k), depth)
+        form = AsVector if flatten else AsDict
+        self._form: ObservationForm = form(env.observation_space, window, keys)
         self._fingerprint = "" if window is None else window.fingerprint
         self.observation_space = self._form.space
         self._observation: Any = None
         self._state, self._stack, _ = self._rows.begin()
-        self._taken, self._stopped, self._checked = 0, NOT_BEGUN, False
+        self._taken = 0
+        self._going = False
+        """An episode is under way; no longer once an error has kept the machine from following the environment."""
         self._ended_early = 0
         """Episodes that the environment ended and paid for, before the machine was ever final."""
         self._check_not_final()
@@ -170,13 +174,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset both. The machine takes its first silent moves and reads the label at reset, if there is one."""
-        self._stopped, self._taken = NOT_BEGUN, 0
+        self._going, self._taken = False, 0
         observation, info = self._check(self.env.reset(seed=seed, options=options), RESET_RETURNS)
-        if not self._checked:
-            if fault := find_mismatch(self.env.observation_space, observation):
-                fix = "let the environment observe what its `observation_space` says"
-                raise BadEnvironment(f"{fault} (at reset of {self.env})", fix=fix)
-            self._checked = True
+        check_observation(self.env.observation_space, observation)
         self._state, self._stack, paid = self._rows.begin()
         label = None
         try:
@@ -191,17 +191,18 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except Exception as error:
             self._note(error, self._labels_at_reset)
             raise
-        self._observation, self._stopped = None if self._from_info else snapshot(observation), ""
+        self._observation = None if self._from_info else snapshot(observation)
+        self._going = True
         return seen, {**info, "machine": self._record(paid, 0.0, 0.0, False, label)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action: the environment moves, the machine reads the label of the move, and both pay."""
-        if self._stopped:
-            raise EpisodeOver(self._stopped, fix="call `reset` before `step`")
+        if not self._going:
+            raise EpisodeOver("no episode is under way", fix="call `reset` before `step`")
         remembered = None if self._remember is None else snapshot(self._remember(self.env))
         moved = self.env.step(action)
         self._taken += 1
-        self._stopped = BROKEN_OFF
+        self._going = False
         observation, reward, terminated, truncated, info = self._check(moved, STEP_RETURNS)
         try:
             told = info if self._from_info else {**info, "env": self.env}
@@ -222,12 +223,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         final = state in self._final
         weighted = self.reward_weight * own if self.reward_weight else 0.0
         record = self._record(paid, weighted, own, ended, label)
-        self._stopped = ""
+        self._going = not (final or ended)
         if final:
-            self._stopped = f"the machine reached its final state `{state}`, at step {self._taken}"
             self._ended_early = ENDED_EARLY  # no longer counted
         elif ended:
-            self._stopped = f"the environment terminated, at step {self._taken}"
             self._count_early_end(own)
         told = {**info, "machine": record}
         if self.success:
@@ -264,10 +263,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             fault = f"{self.env} returned {str(found)[:60]}"
             fix = f"return a tuple ({', '.join(names)}), of which info is a dictionary"
             raise BadEnvironment(fault, fix=fix)
-        if not self._told.isdisjoint(found[-1]):
-            name = next(name for name in found[-1] if name in self._told)
-            fault = f"the info of {self.env} has an entry `{name}`, which pdrm.wrap adds itself"
-            fix = f"rename it in a wrapper around the environment, such as info['own_{name}']"
+        if "machine" in found[-1]:
+            fault = f"the info of {self.env} has an entry `machine`, which pdrm.wrap adds itself"
+            fix = "rename it in a wrapper around the environment, such as info['own_machine']"
             raise CannotWrap(fault, fix=fix)
         return found
 
@@ -464,20 +462,18 @@ class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def __init__(self, env: AnyEnv, shaping: Shaping) -> None:
         RecordConstructorArgs.__init__(self, shaping=shaping)
         gymnasium.Wrapper.__init__(self, env)
-        watched: Any = env
-        while isinstance(watched, gymnasium.Wrapper) and not isinstance(watched, MachineEnv):
-            watched = watched.env
-        if not isinstance(watched, MachineEnv):
+        try:
+            self._potential = shaping.of(env.get_wrapper_attr("machine"))
+        except AttributeError:
             fault = f"{env} is not an environment of pdrm.wrap, and there is no machine to shape by"
-            raise CannotWrap(fault, fix="Shaped(pdrm.wrap(env, machine, labels), shaping)")
-        self._watched = watched
-        self._potential = shaping.of(watched.machine)
+            fix = "Shaped(pdrm.wrap(env, machine, labels), shaping)"
+            raise CannotWrap(fault, fix=fix) from None
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one action, and add the shaping to its reward."""
-        before = self._watched.configuration
+        before: Configuration = self.env.get_wrapper_attr("configuration")
         seen, reward, terminated, truncated, info = self.env.step(action)
-        after = self._watched.configuration
+        after: Configuration = self.env.get_wrapper_attr("configuration")
         shaping = self._potential.reward(
             (before.state, before.stack), (after.state, after.stack), over=terminated
         )
@@ -502,10 +498,6 @@ def _check_bare(env: object) -> None:
         fault = f"{str(env)[:200]} is not a gymnasium.Env"
         fix = "wrap one environment: gymnasium.make(…); pdrm.wrap_vector takes functions that make several"
         raise CannotWrap(fault, fix=fix)
-    if not isinstance(getattr(env, "observation_space", None), gymnasium.Space):
-        fault = f"{env} has no `observation_space` that is a space of Gymnasium"
-        fix = "set it in `__init__`, such as self.observation_space = gymnasium.spaces.Discrete(4)"
-        raise BadEnvironment(fault, fix=fix)
     inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, MachineEnv):

@@ -264,8 +264,8 @@ class SummaryLearner(OwnLearner):
     def facts(self) -> dict[str, float]:
         """Counts of steps, of the lines of the operators, and of all numbers that are kept."""
         size = self.solver.size
-        numbers = size.numbers + sum(part.size for part in self.world)
-        return {"steps": float(self.steps), "rows": float(size.lines), "numbers": float(numbers)}
+        numbers = size["numbers"] + sum(part.size for part in self.world)
+        return {"steps": float(self.steps), "rows": float(size["lines"]), "numbers": float(numbers)}
 
     def policy(self, about: dict[str, Any] | None = None) -> SummaryPolicy:
         """The policy so far."""

@@ -129,23 +129,20 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
 
 def check_world(world: JaxWorld) -> None:
     """Raise unless the functions of a user's world fit together; JAX traces them, and runs nothing."""
-    action = jnp.zeros(world.action_size) if world.action_size else jnp.int32(0)
-    key, called = jax.random.key(0), "reset"
+
+    def try_step(key: Key) -> tuple[State, State, jax.Array, jax.Array]:
+        action = jnp.zeros(world.action_size) if world.action_size else jnp.int32(0)
+        state = world.reset(key)
+        after = world.step(state, action, key)
+        label, seen = world.label(state, action, after), world.observe(state)
+        return state, after, jnp.asarray(label), jnp.asarray(seen)
+
     try:
-        state = jax.eval_shape(world.reset, key)
-        called = "step"
-        after = jax.eval_shape(world.step, state, action, key)
-        called = "label"
-        label = jax.eval_shape(
-            lambda *given: jnp.asarray(world.label(*given)), state, action, after
-        )
-        called = "observe"
-        seen = jax.eval_shape(lambda given: jnp.asarray(world.observe(given)), state)
+        state, after, label, seen = jax.eval_shape(try_step, jax.random.key(0))
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
-        fault = f"`{called}` of `{world.name}` cannot be traced: {reason}"
         fix = "write it with jax.numpy, without `if` on values: jnp.where(hit, 1.0, 0.0)"
-        raise BadDomainSetting(fault, fix=fix) from error
+        raise BadDomainSetting(f"`{world.name}` cannot be traced: {reason}", fix=fix) from error
     for name, shape, wanted in (
         ("label", label.shape, (len(world.events),)),
         ("observe", seen.shape, (world.observation_size,)),

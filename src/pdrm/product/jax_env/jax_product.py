@@ -65,10 +65,6 @@ class JaxMachine:
     table: Table
     depth: int = 32
 
-    def __post_init__(self) -> None:
-        if self.depth < 1:
-            raise BadSetting(f"the depth of the stack is {self.depth}", fix="use at least 1 symbol")
-
     @property
     def states(self) -> int:
         """The number of states, final ones included."""
