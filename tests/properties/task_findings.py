@@ -165,5 +165,6 @@ class Walk:
                         assert there is not None, f"the loop ends\n{what}"
                         assert not ended, f"the loop ends\n{what}"
                         now, paid[-1] = there, paid[-1] + reward
-                assert min(paid) > 0, f"the loop pays {paid}\n{what}"
+                wrong = [one for one in paid if one <= 0 or abs(one - loop.paid) > NEAR]
+                assert not wrong, f"the loop pays {wrong}, not {loop.paid}\n{what}"
                 return

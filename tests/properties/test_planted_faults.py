@@ -294,13 +294,10 @@ def test_a_lint_that_forgets_what_lies_below(monkeypatch):
 
 
 def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
-    advance = findings.advance
+    def generous(moves):
+        return [loop._replace(paid=loop.paid + 3) for loop in findings.find_paying_loops(moves)]
 
-    def generous(*given):
-        found = advance(*given)
-        return None if found is None else (found[0], found[1] + 3)
-
-    monkeypatch.setattr(findings, "advance", generous)
+    monkeypatch.setattr(task_findings.task_findings, "find_paying_loops", generous)
     with pytest.raises(AssertionError, match=r"the loop pays|going on pays"):
         task_findings.check(seed=0, tasks=200)
 

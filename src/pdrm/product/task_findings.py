@@ -174,13 +174,6 @@ def _list_effects(domain: FiniteDomain, place: int) -> list[list[tuple[int, Labe
 # --- Loops that pay
 
 
-def has_paying_loop(task: Task) -> bool:
-    """Return True unless no loop pays in this domain; it may pay less than ending, as far as is known."""
-    return not isinstance(task.domain, FiniteDomain) or bool(
-        _find_loops(_survey(task.domain, task.pushdown))
-    )
-
-
 def _find_loops(survey: _Survey) -> list[PayingLoop]:
     """The loops that pay, of actions with one outcome."""
     moves = {
