@@ -101,11 +101,6 @@ class Certificate:
         lost = f"a {self.k}-policy loses at most {self.bound:.3g}"
         return f"{lost} {where} in {task}, discount {self.discount:g}"
 
-    def describe(self) -> dict[str, Any]:
-        """The question and the task, as JSON values."""
-        names = ("question", "k", "discount", "domain", "machine", "bound")
-        return {name: getattr(self, name) for name in names} | {"entries": len(self.entries)}
-
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""
         text = json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
