@@ -84,7 +84,7 @@ def test_what_was_proved_is_kept(tmp_path, monkeypatch):
     assert facts.theory_facts(tmp_path) == once
     assert not asked
     assert "k = 5" in k_section(once).body
-    assert "<code>paint</code>" in sizes_section(once).body
+    assert "Sizes of paint" in sizes_section(once).body
 
 
 def test_figures_have_their_numbers(page):
