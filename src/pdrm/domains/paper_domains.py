@@ -102,8 +102,10 @@ MAZE_STEP_LIMITS = {5: 15, 10: 150, 20: 300}
 """By size. The paper prints 15 for 10×10 too, which no way there and back fits in: `step_limit=15` gives that."""
 
 
-def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
-    """The maze of that size (5, 10 or 20).
+def treasure_maze(
+    size: int, step_limit: int | None = None, *, grid: GridMap | None = None
+) -> FiniteDomain:
+    """The maze of that size (5, 10 or 20), on the map that comes with the package or another.
 
     With the catalogue's machine the worst is a wrong turn right after the treasure (1 − 1e5), the best the longest way
     there and back that the limit allows: a point for the treasure and each step back, and 1e5 for the last. This is the
@@ -114,9 +116,9 @@ def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
     """
     limit = MAZE_STEP_LIMITS[size] if step_limit is None else step_limit
     name = f"maze-{size}x{size}"
-    grid = load_shipped_map(name, places="tx", start="x")
+    drawn = load_shipped_map(name, places="tx", start="x") if grid is None else grid
     places = {"t": "t", "x": "x"}
-    world = grid_domain(name, grid, places, step_limit=limit, directions=True)
+    world = grid_domain(name, drawn, places, step_limit=limit, directions=True)
     return replace(world, machine="treasure-maze", lowest=1 - 1e5, highest=1e5 + limit // 2)
 
 
