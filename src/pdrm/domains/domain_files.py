@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import ARRAY_TYPES, FiniteDomain, Picture, Scene, from_arrays
-from pdrm.domains.grids import parse_map_file
+from pdrm.domains.grids import decode_map, parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import (
@@ -60,14 +60,7 @@ def load_domain(path: FilePath) -> FiniteDomain:
     data = read_bytes(file, LARGEST_DOMAIN)
     if data.startswith(ZIPPED) or file.suffix == ARRAYS:
         return parse_array_file(data, file.stem, str(file))
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        fault = f"{file} is neither a map nor arrays: byte {error.start} is not UTF-8 text"
-        raise BadDomainFile(
-            fault, fix="save a map as UTF-8, arrays with pdrm.domains.save_domain"
-        ) from error
-    return parse_map_file(text, file.stem, str(file))
+    return parse_map_file(decode_map(data, str(file)), file.stem, str(file))
 
 
 def save_domain(domain: FiniteDomain, path: FilePath) -> None:
@@ -98,20 +91,16 @@ def find_domain(name: FilePath) -> FiniteDomain:
     if Path(name).suffix == ".pdrm":
         fix = f'name the domain first: pdrm.Task("map.txt", {str(name)!r})'
         raise UnknownDomain(f"{name} is a machine, not a domain", fix=fix)
-    from_gymnasium = GYMNASIUM_ID.search(os.fspath(name)) and not Path(name).exists()
-    if not from_gymnasium and not means_name(name, names()):
+    is_environment = GYMNASIUM_ID.search(os.fspath(name)) and not Path(name).exists()
+    if not is_environment and not means_name(name, names()):
         return load_domain(name)
-    if from_gymnasium:
+    fix = f"{did_you_mean(str(name), [*names(), *SIDES])} (or give the path of a map or an {ARRAYS} file)"
+    if is_environment:
         fix = (
-            f'pdrm.Task(lambda: gymnasium.make("{name}"), machine, labels=…, name=…), or pdrm.wrap; '
-            "pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table"
+            f'pdrm.Task(lambda: gymnasium.make("{name}"), machine, labels=…, name=…), or pdrm.wrap'
         )
     elif name in SIDES:
         fix = f"it is continuous, and this needs a finite domain: pdrm.train({name!r})"
-    else:
-        files = [f"{name}{ending}" for ending in (".txt", ARRAYS)]
-        known = [*names(), *SIDES, *(file for file in files if Path(file).exists())]
-        fix = f"{did_you_mean(str(name), known)} (or give the path of a map or an {ARRAYS} file)"
     raise UnknownDomain(f"there is no finite domain `{name}`, and no file of that name", fix=fix)
 
 

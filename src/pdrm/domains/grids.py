@@ -8,7 +8,6 @@ events: the paper's mazes and DeliverWorld are such domains, and so is a user's 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -108,13 +107,17 @@ def read_map(
     ...     read_map(file, places="k").rows
     ('@.k',)
     """
-    data = read_bytes(Path(path), LARGEST_TEXT)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        fault = f"{path}: byte {error.start} is not UTF-8 text"
-        raise NotUtf8(fault, fix="save the file as UTF-8") from error
+    text = decode_map(read_bytes(Path(path), LARGEST_TEXT), str(path))
     return parse_map(text, places=places, start=start, file=str(path))
+
+
+def decode_map(data: bytes, file: str) -> str:
+    """The text of a map's file, or `NotUtf8`."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        fault = f"{file}: byte {error.start} is not UTF-8 text"
+        raise NotUtf8(fault, fix="save the file as UTF-8") from error
 
 
 def load_shipped_map(
@@ -146,12 +149,12 @@ def parse_map(
     if sum(map(len, rows)) > MOST_CELLS:
         fault = f"{file} has {len(rows)} rows; {MOST_CELLS:,} cells are the most"
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
-    width = Counter(map(len, rows)).most_common(1)[0][0]
+    width = len(rows[0])
     known = {*SIGNS, *places}
     for r, row in enumerate(rows):
         if len(row) != width:
-            fault = f"this row has {len(row)} characters and most have {width}"
-            fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
+            fault = f"this row has {len(row)} characters and the first has {width}"
+            fix = f"fill the shorter with `{WALL}` or `{FLOOR}`, or cut the longer"
             raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
         for c, letter in enumerate(row):
             if letter not in known:
@@ -307,8 +310,12 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         if len(words) > 1:
             settings.append(words)
     given, places = dict[str, Any](), dict[str, str]()
-    for keyword, *values in settings:
-        _set(keyword, [value.text for value in values], given, places)
+    for keyword, *words in settings:
+        name_of, value = _read_setting(keyword, [word.text for word in words])
+        if name_of in given or name_of in places:
+            fault = f"`{name_of}` is set twice"
+            raise BadDomainSetting(fault, where=keyword.where, fix="set it once")
+        (places if keyword.text == "place" else given)[name_of] = value
     drawn = "".join(rows)
     emits = {letter: letter for letter in drawn if letter not in SIGNS} | places
     clash = [letter for letter, event in emits.items() if event in DIRECTIONS]
@@ -340,35 +347,23 @@ def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> 
     return found
 
 
-def _set(keyword: MapWord, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
-    """Note one setting."""
-
-    def refuse(fault: str, fix: str) -> BadDomainSetting:
-        return BadDomainSetting(fault, where=keyword.where, fix=fix)
-
+def _read_setting(keyword: MapWord, words: list[str]) -> tuple[str, Any]:
+    """The name and the value of a setting; a place goes by its letter."""
     name = keyword.text
     if name not in SETTINGS:
-        hint = did_you_mean(name.rstrip(":="), SETTINGS)
+        fault = f"`{name}` is neither a setting nor a row of the map"
+        hint = did_you_mean(name, SETTINGS)
         fix = (
             f"{hint} Floor is drawn as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`"
         )
-        raise refuse(f"`{name}` is neither a setting nor a row of the map", fix)
-    if name in given:
-        raise refuse(f"`{name}` is set twice", "set it once")
+        raise BadDomainSetting(fault, where=keyword.where, fix=fix)
     read, example = SETTINGS[name]
     try:
         value = read(*words)
     except (ValueError, TypeError, KeyError):
         fault = f"`{name}` cannot be `{' '.join(words)[:60]}`"
-        raise refuse(fault, f"{name} {example}") from None
-    if name != "place":
-        given[name] = value
-        return
-    letter, event = value
-    if letter in places:
-        fault = f"`{letter}` emits `{places[letter]}` already"
-        raise refuse(fault, "draw the other place with another character")
-    places[letter] = event
+        raise BadDomainSetting(fault, where=keyword.where, fix=f"{name} {example}") from None
+    return value if name == "place" else (name, value)
 
 
 def _read_place(letter: str, event: str) -> tuple[str, str]:

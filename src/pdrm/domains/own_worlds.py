@@ -140,7 +140,7 @@ HARMLESS = (
 
 def check_weight(weight: object) -> float:
     """The weight of an environment's own reward."""
-    if isinstance(weight, bool) or not isinstance(weight, Real) or not isfinite(weight):
+    if not isinstance(weight, Real) or not isfinite(weight):
         fault = f"reward_weight is {weight!r}, but must be a finite number"
         raise BadSetting(fault, fix="reward_weight=0 leaves the environment's own reward out")
     return float(weight)
@@ -231,10 +231,7 @@ def from_gymnasium(
 
 def _check_wrappers(env: Any) -> None:
     """Raise if something around the environment would be lost: its table is read, and no wrapper is asked."""
-    if isinstance(env, str) or hasattr(env, "num_envs"):
-        fix = "make one environment: gymnasium.make(…)"
-        raise NoTransitionTable(f"{str(env)[:60]!r} is not an environment", fix=fix)
-    while "env" in vars(env):
+    while "env" in getattr(env, "__dict__", {}):
         kind = type(env)
         if kind.__name__ not in HARMLESS:
             fault = f"{kind.__name__} is around the environment, and its effect is not in the table `P` that is read"
@@ -272,7 +269,7 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:
     """The rows of `P`, by state and action, made of dicts or of lists."""
     found = getattr(getattr(env, "unwrapped", env), "P", None)
     if found is None:
-        fix = "put the machine on it with pdrm.wrap, or write it as arrays"
+        fix = "give one environment that has it; put the machine on another with pdrm.wrap"
         raise NoTransitionTable(f"{name} has no transition table `P`", fix=fix)
 
     def read(cell: Any) -> Row:

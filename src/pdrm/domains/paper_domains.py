@@ -7,10 +7,10 @@ by them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import overload
+from typing import NamedTuple, overload
 
 from pdrm.domains.finite_domain import (
     FLOOR,
@@ -31,7 +31,7 @@ from pdrm.domains.grids import (
     load_shipped_map,
     show_rows,
 )
-from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
+from pdrm.errors import UnknownDomain, did_you_mean
 
 # --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
 #
@@ -131,8 +131,7 @@ def treasure_maze(
 MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
 
 
-@dataclass(frozen=True, slots=True)
-class Treasures:
+class Treasures(NamedTuple):
     """The progress of an episode: the safe place was visited, these treasures were taken, one is carried.
 
     >>> Treasures(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
@@ -152,17 +151,14 @@ class Treasures:
         return f"{len(self.taken)} of {treasures} treasures safe"
 
 
-def enter(
-    grid: GridMap, treasures: frozenset[Cell], progress: Treasures, there: Cell
-) -> tuple[Treasures, Label]:
-    """The progress after a cell is entered, and the events that this emits."""
-    letter = grid.at(there)
+def enter(letter: str, there: Cell, progress: Treasures, treasures: int) -> tuple[Treasures, str]:
+    """The progress after a cell with this letter is entered, and the events that this emits."""
     if letter == "s":
-        events = {"s", "T"} if progress.carrying and progress.taken == treasures else {"s"}
-        return replace(progress, safe=True, carrying=False), frozenset(events)
+        last = progress.carrying and len(progress.taken) == treasures
+        return progress._replace(safe=True, carrying=False), "sT" if last else "s"
     if letter == "t" and progress.safe and not progress.carrying and there not in progress.taken:
-        return replace(progress, taken=progress.taken | {there}, carrying=True), frozenset("t")
-    return progress, frozenset("x" if letter == "x" else ())
+        return Treasures(True, progress.taken | {there}, carrying=True), "t"
+    return progress, "x" if letter == "x" else ""
 
 
 def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
@@ -177,19 +173,19 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     name = f"multi-{size}x{size}"
     limit = MULTI_STEP_LIMITS[size] if step_limit is None else step_limit
     grid = load_shipped_map(name, places="xst", start="x")
-    treasures = frozenset(grid.places("t"))
+    treasures = grid.places("t")
+    count, stages = len(treasures), [Treasures()]
 
     def outcomes(place: tuple[Treasures, Cell], action: int) -> list[Outcome]:
         progress, cell = place
         there = grid.neighbour(cell, action)
-        progress, events = (
-            enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
-        )
-        return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
+        events = ""
+        if there != cell:
+            progress, events = enter(grid.at(there), there, progress, count)
+        return [Outcome((progress, there), label=frozenset((*events, DIRECTIONS[action])))]
 
-    count, stages = len(treasures), [Treasures()]
     for number in range(count + 1):
-        for taken in combinations(grid.places("t"), number):
+        for taken in combinations(treasures, number):
             stages.append(Treasures(True, frozenset(taken)))
             if taken:
                 stages.append(Treasures(True, frozenset(taken), carrying=True))
@@ -322,19 +318,9 @@ def paint(step_limit: int = 5) -> FiniteDomain:
         events=(*(f"stains_{n}" for n in amounts), *(f"soap_{units}" for units in amounts)),
         step_limit=step_limit,
     )
-    lowest = _lowest_return(MOST_STAINS, step_limit)
+    lowest = -(MOST_STAINS - 1) / 2 - MOST_STAINS / (MOST_STAINS + 1)
     world = replace(world, machine="paint", lowest=lowest, highest=-1 / 2)
     return replace(world, tests=tuple(world.starting(k) for k in range(MOST_STAINS)))
-
-
-def _lowest_return(stains: int, steps: int) -> float:
-    """The lowest return of an episode: the worst first request, and the worst of what is left."""
-    if stains <= 0 or steps == 0:
-        return 0.0
-    return min(
-        -units / (units + 1) + _lowest_return(stains - units, steps - 1)
-        for units in range(1, MOST_STAINS + 1)
-    )
 
 
 # --- Echo: nature says a word of a's and b's and then `now`; the agent names the letters, the last one first.
@@ -350,9 +336,6 @@ def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
     >>> echo().arrays.probability[0, 0].tolist()
     [0.375, 0.375, 0.25]
     """
-    if not 0 <= more < 1:
-        fix = "give a probability of at least 0 and below 1, so that the word ends"
-        raise BadDomainSetting(f"`more` is {more}", fix=fix)
     says = ("say_a", "say_b")
 
     def outcomes(state: str, action: int) -> list[Outcome]:
@@ -399,20 +382,15 @@ def names() -> list[str]:
 
 
 @overload
-def domain(
-    name: str, *, step_limit: int | None = None, more: float | None = None
-) -> FiniteDomain: ...
+def domain(name: str, *, step_limit: int | None = None) -> FiniteDomain: ...
 @overload
 def domain() -> list[str]: ...
-def domain(
-    name: str | None = None, *, step_limit: int | None = None, more: float | None = None
-) -> FiniteDomain | list[str]:
+def domain(name: str | None = None, *, step_limit: int | None = None) -> FiniteDomain | list[str]:
     """A domain by name; without a name, the names there are.
 
     Args:
         name: One of the names.
         step_limit: Steps after which an episode is truncated (default: the paper's).
-        more: Of `echo`, the probability that nature adds a letter (default: 0.75).
 
     >>> domain("maze-10x10", step_limit=15).step_limit
     15
@@ -424,8 +402,5 @@ def domain(
     if name not in BUILDERS:
         fix = f"{did_you_mean(name, names())}; pdrm.load_domain reads a file"
         raise UnknownDomain(f"unknown domain `{name}`", fix=fix)
-    if more is not None and name != "echo":
-        fix = "leave it out, or use `echo`"
-        raise BadDomainSetting(f"domain `{name}` has no setting `more`", fix=fix)
-    given = {"step_limit": step_limit, "more": more}
-    return BUILDERS[name](**{field: value for field, value in given.items() if value is not None})
+    build = BUILDERS[name]
+    return build() if step_limit is None else build(step_limit=step_limit)
