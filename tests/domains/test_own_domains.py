@@ -60,7 +60,7 @@ def test_what_a_map_emits():
 
 
 def test_step_reward_and_start_label():
-    world = kitchen(step_reward=-1.0, start_labels=[frozenset({"go"})], more_events=("go",))
+    world = kitchen(step_reward=-1.0, start_labels=[frozenset({"go"})])
     labels, paid = walk(world, "rr")
     assert (words(labels), paid) == (["go", "", "coffee"], -2.0)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,9 +39,6 @@ from pdrm.files import (
 ARRAYS = ".npz"
 ZIPPED = b"PK"
 """The first bytes of an `.npz`, whatever its name."""
-
-GYMNASIUM_ID = re.compile(r"-v\d+$")
-"""The end of the name of an environment of Gymnasium."""
 
 
 def load_domain(path: FilePath) -> FiniteDomain:
@@ -91,15 +86,13 @@ def find_domain(name: FilePath) -> FiniteDomain:
     if Path(name).suffix == ".pdrm":
         fix = f'name the domain first: pdrm.Task("map.txt", {str(name)!r})'
         raise UnknownDomain(f"{name} is a machine, not a domain", fix=fix)
-    is_environment = GYMNASIUM_ID.search(os.fspath(name)) and not Path(name).exists()
-    if not is_environment and not means_name(name, names()):
+    if not means_name(name, names()):
         return load_domain(name)
-    fix = f"{did_you_mean(str(name), [*names(), *SIDES])} (or give the path of a map or an {ARRAYS} file)"
-    if is_environment:
-        fix = (
-            f'pdrm.Task(lambda: gymnasium.make("{name}"), machine, labels=…, name=…), or pdrm.wrap'
-        )
-    elif name in SIDES:
+    fix = (
+        f"{did_you_mean(str(name), names())} (or give the path of a map or an {ARRAYS} file; of an environment: "
+        "pdrm.Task(lambda: gymnasium.make(…), machine, labels=…, name=…))"
+    )
+    if name in SIDES:
         fix = f"it is continuous, and this needs a finite domain: pdrm.train({name!r})"
     raise UnknownDomain(f"there is no finite domain `{name}`, and no file of that name", fix=fix)
 
@@ -173,9 +166,7 @@ def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     given |= {field: words.get(field) for field in LISTS}
     domain = from_arrays(
         words.get("name") or name,
-        given.pop("next"),
-        given.pop("label"),
-        words["labels"],
+        labels=words["labels"],
         step_limit=words["step_limit"],
         **given,
     )

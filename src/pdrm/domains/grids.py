@@ -200,7 +200,6 @@ def grid_domain(
     step_reward: float = 0.0,
     slip: float = 0.0,
     start_labels: Sequence[Label | None] = (None,),
-    more_events: Sequence[str] = (),
 ) -> FiniteDomain:
     """The domain of an agent that moves on a map.
 
@@ -217,7 +216,6 @@ def grid_domain(
         slip: The probability that a step goes to one of the two sides, each equally likely; 2/3 is
             Gymnasium's FrozenLake. The label is that of the way it goes.
         start_labels: The labels of which one is emitted at reset, each equally likely (None for no label).
-        more_events: Events that the domain has besides those of its labels.
 
     Returns:
         The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
@@ -247,14 +245,16 @@ def grid_domain(
 
     chance = 1 / (len(grid.starts) * len(start_labels))
     starts = [Start(cell, chance, first) for cell in grid.starts for first in start_labels]
-    own = [*(DIRECTIONS if directions else ()), *places.values(), *sorted(bumped or ())]
+    labels = (bumped, *start_labels)
+    told = (event for label in labels if label is not None for event in sorted(label))
+    events = dict.fromkeys((*(DIRECTIONS if directions else ()), *places.values(), *told))
     return from_outcomes(
         name,
         {cell: cell_name(cell) for cell in grid.cells},
         DIRECTIONS,
         outcomes,
         starts,
-        events=tuple(dict.fromkeys((*own, *more_events))),
+        events=tuple(events),
         step_limit=step_limit,
         picture=Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells),
     )
@@ -298,7 +298,7 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
     ('rooms', 3, ('key',), 50)
     """
-    rows, settings = list[str](), list[list[MapWord]]()
+    rows, settings, sources = list[str](), list[list[MapWord]](), dict[str, Where]()
     for number, line in enumerate(text.splitlines(), 1):
         code = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
         words = [
@@ -309,6 +309,12 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         rows.append(code if len(words) == 1 else "")
         if len(words) > 1:
             settings.append(words)
+        else:
+            words = [MapWord(code[c], Where(file, number, c + 1, line)) for c in range(len(code))]
+        for word in words:
+            sources.setdefault(word.text, word.where)
+    if "directions" in sources:
+        sources = dict.fromkeys(DIRECTIONS, sources["directions"]) | sources
     given, places = dict[str, Any](), dict[str, str]()
     for keyword, *words in settings:
         name_of, value = _read_setting(keyword, [word.text for word in words])
@@ -323,7 +329,6 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
         raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
     own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
-    sources = _find_sources(settings, rows, file)
     try:
         grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
         made = grid_domain(given.pop("name", name), grid, emits, **given)
@@ -331,20 +336,6 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     except (BadDomainSetting, UnknownPlace) as error:
         where = error.where or sources.get(error.word)
         raise type(error)(error.message, where=where, fix=error.fix) from error
-
-
-def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> dict[str, Where]:
-    """The place of each word of a setting, of the directions, and of the first cell that shows a letter."""
-    found = dict[str, Where]()
-    for words in settings:
-        for text, where in words:
-            found.setdefault(text, where)
-    if "directions" in found:
-        found = dict.fromkeys(DIRECTIONS, found["directions"]) | found
-    for number, row in enumerate(rows, 1):
-        for column, letter in enumerate(row, 1):
-            found.setdefault(letter, Where(file, number, column, row))
-    return found
 
 
 def _read_setting(keyword: MapWord, words: list[str]) -> tuple[str, Any]:

@@ -274,7 +274,7 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:
 
     def read(cell: Any) -> Row:
         return [
-            (float(chance), int(there), float(reward), bool(terminated))
+            (chance, int(there), reward, terminated)
             for chance, there, reward, terminated in cell
             if chance > 0
         ]

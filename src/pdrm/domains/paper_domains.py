@@ -222,7 +222,7 @@ DELIVER_SET = 64
 """Sequences of each length. The paper says that the sequence is drawn from a set, and not how large that is."""
 LONG_SEQUENCES = tuple(frozenset({f"seq_{number}"}) for number in range(1, DELIVER_SET + 1))
 SHORT_SEQUENCES = tuple(frozenset({f"short_{number}"}) for number in range(1, DELIVER_SET + 1))
-DELIVER_SHORTEST = {8: 29, 4: 15}
+LONG_SHORTEST, SHORT_SHORTEST = 29, 15
 """Steps of the shortest episode of all sequences of 8 and of 4 deliveries, with the step off the last place."""
 STEP_COST = 0.5
 
@@ -233,7 +233,7 @@ def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [deliver_8().labels[first] for first in deliver_8().arrays.start_label[:2]]
     [frozenset({'seq_1'}), frozenset({'seq_2'})]
     """
-    return deliver_world("deliver-8", LONG_SEQUENCES, 8, step_limit=step_limit)
+    return deliver_world("deliver-8", LONG_SEQUENCES, 8, LONG_SHORTEST, step_limit=step_limit)
 
 
 def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
@@ -242,25 +242,23 @@ def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [test.name for test in deliver_4_8().tested_on]
     ['deliver-4-8, test']
     """
-    test = deliver_world("deliver-4-8, test", LONG_SEQUENCES, 8, step_limit=step_limit)
-    return replace(
-        deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, step_limit=step_limit), tests=(test,)
-    )
+    eight = deliver_8(step_limit)
+    four = deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, SHORT_SHORTEST, step_limit=step_limit)
+    return replace(four, tests=(replace(eight, name="deliver-4-8, test"),))
 
 
 def deliver_world(
     name: str,
     sequences: Sequence[Label],
     deliveries: int,
+    shortest: int,
     *,
     every: Sequence[Label] = (*LONG_SEQUENCES, *SHORT_SEQUENCES),
     grid: GridMap | None = None,
-    shortest: int | None = None,
     step_limit: int = 2_000,
 ) -> FiniteDomain:
     """The map, starting with the label of one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
-    shortest: the steps of the shortest episode (default: those of the
-    map and sequences that come with the package)."""
+    shortest: the steps of the shortest episode."""
     world = grid_domain(
         name,
         load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid,
@@ -269,18 +267,16 @@ def deliver_world(
         standing=True,
         step_reward=-STEP_COST,
         start_labels=every,
-        more_events=list(dict.fromkeys(event for label in every for event in sorted(label))),
     )
     first_labels = [world.labels[first] for first in world.arrays.start_label]
     chosen = [k for k, first in enumerate(first_labels) if first in set(sequences)]
-    steps = DELIVER_SHORTEST[deliveries] if shortest is None else shortest
     return replace(
         world.starting(*chosen),
         name=name,
         machine="deliver",
         lowest=-STEP_COST * step_limit,
-        highest=1e3 * (deliveries + 1)
-        - STEP_COST * steps,  # 1e3 each, and for stepping off the last
+        # 1e3 for each delivery, and for stepping off the last place
+        highest=1e3 * (deliveries + 1) - STEP_COST * shortest,
     )
 
 

@@ -31,7 +31,7 @@ from pdrm.paper.evidence import (
     rule,
     success,
 )
-from pdrm.paper.facts import size_facts, theory_facts
+from pdrm.paper.facts import theory_facts
 from pdrm.paper.figures import (
     COUNTERFACTUAL,
     HIERARCHICAL,
@@ -269,7 +269,7 @@ LONGEST_WORD = 6
 
 @rule
 def _size(evidence: Evidence, name: str) -> Iterator[ClaimPart]:
-    fact = size_facts(evidence.folder)[name]
+    fact = theory_facts(evidence.folder)["claims"][name]
     yield ClaimPart(fact["claim"], fact["holds"], fact["numbers"])
 
 

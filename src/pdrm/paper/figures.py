@@ -342,27 +342,26 @@ UNDER_OTHER_PHYSICS = tuple(
 # --- Ours: the agent `summary`, with the whole stack in view, and 1-CpRM. A study of its own, because `summary` needs evaluations after every episode, where
 # the figures have one every hundred; its runs come with the package. LetterEnv is left out: its moves are a matter of chance, which `summary` refuses.
 
-FINDS = {  # domain -> its title, the figure, and the episodes of both agents
-    "maze-5x5": ("1-TreasureMaze, 5×5", "Appendix E", 10, 500),
-    "maze-10x10": ("1-TreasureMaze, 10×10", "Appendix E", 10, 500),
-    "maze-20x20": ("1-TreasureMaze, 20×20", "Appendix E", 10, 500),
-    "multi-10x10": ("MultipleTreasureMaze, 10×10", "Figure 3, right", 20, 2_000),
-    "multi-20x20": ("MultipleTreasureMaze, 20×20", "Figure 3, right", 20, 2_000),
-    "deliver-8": ("DeliverWorld-8", "Figure 4, left", 10, 500),
-    "deliver-4-8": ("DeliverWorld-4-8", "Figure 4, right", 10, 500),
-}
 
-
-def _find_panel(domain: str) -> Panel:
-    title, figure, few, many = FINDS[domain]
+def _whole_stack_panel(panel: Panel, few: int, many: int) -> Panel:
+    """The domain of a panel; `few` are the episodes of the agent `summary`, `many` those of 1-CpRM."""
+    domain = panel.name
     lines = [
         *_lines(SUMMARY, episodes=few, test_every=1),
         *_lines(DEDUPLICATED, episodes=many, test_every=10),
     ]
-    return _panel(domain, title, f"next to {figure}", lines, f"ours-{domain}")
+    return _panel(
+        domain, domain, f"next to {panel.figure or MULTI.figure}", lines, f"ours-{domain}"
+    )
 
 
-WHOLE_STACK = _study("ours", "Ours: with the whole stack in view", *map(_find_panel, FINDS))
+WHOLE_STACK = _study(
+    "ours",
+    "Ours: with the whole stack in view",
+    *(_whole_stack_panel(panel, 10, 500) for panel in MAZE.panels),
+    *(_whole_stack_panel(panel, 20, 2_000) for panel in MULTI.panels),
+    *(_whole_stack_panel(panel, 10, 500) for panel in DELIVER.panels),
+)
 
 NOTES = {
     "ours": "Ours, not in the paper, and no claim is judged by it: the agent `summary` learns the moves of a deterministic environment and composes, from "

@@ -41,12 +41,12 @@ def known_curves(study: Study, panel: Panel, line: AgentLine, store: Store) -> C
 
 def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies that have curves, in order."""
-    found = (
-        (study, known_curves(study, panel, line, store))
-        for study in studies
-        for panel, line in study.lines()
-    )
-    return [(study, curves) for study, curves in found if curves is not None]
+    found = []
+    for study in studies:
+        for panel, line in study.lines():
+            curves = known_curves(study, panel, line, store)
+            found += [] if curves is None else [(study, curves)]
+    return found
 
 
 def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | None:
