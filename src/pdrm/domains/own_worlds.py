@@ -296,7 +296,7 @@ def _find_starts(env: Any, name: str) -> dict[int, float]:
     """The start distribution: the environment's own, or the one state that every reset gave."""
     given = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", None)
     if given is not None:
-        return {state: float(chance) for state, chance in enumerate(given) if chance > 0}
+        return dict(enumerate(map(float, given)))
     seen = {int(env.reset(seed=seed)[0]) for seed in range(RESETS)}
     if len(seen) > 1:
         raise BadDomainSetting(

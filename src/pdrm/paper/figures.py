@@ -381,14 +381,14 @@ NOTES = {
 # --- The studies by name, and those that run when nothing is named.
 
 TABULAR = (LETTER, MAZE, MULTI, DELIVER, PAINT)
-SPECIAL = (*WATER, WHOLE_STACK, MAZE_WALL_CLOCK, LETTER_LONGER, DELIVER_LONGER)
+ON_REQUEST = (*WATER, WHOLE_STACK, MAZE_WALL_CLOCK, LETTER_LONGER, DELIVER_LONGER)
 """Run only when named: deep agents, which need a GPU, ours, and what takes hours by its own limits."""
-BY_NAME = {one.name: one for one in (*TABULAR, *SPECIAL, *UNDER_OTHER_PHYSICS)}
+BY_NAME = {one.name: one for one in (*TABULAR, *ON_REQUEST, *UNDER_OTHER_PHYSICS)}
 
 STUDIES = tuple(one.name for one in TABULAR)
 """The tabular figures, in the paper's order: they run when nothing is named."""
 DEEP = tuple(one.name for one in WATER)
-EVERY = (*STUDIES, *(one.name for one in SPECIAL))
+EVERY = (*STUDIES, *(one.name for one in ON_REQUEST))
 WATER_READINGS = tuple(one.name for one in UNDER_OTHER_PHYSICS)
 """The names of the studies of other physics."""
 GROUPS = {"water-readings": WATER_READINGS}
@@ -412,20 +412,18 @@ def figures(names: list[str], seeds: int | None = None) -> list[Study]:
     >>> [panel.name for study in figures(["maze-5x5", "paint"]) for panel in study.panels]
     ['maze-5x5', 'paint']
     """
+    single = {
+        panel.name: replace(one, panels=(panel,))
+        for one in BY_NAME.values()
+        for panel in one.panels
+    }
+    known = {**single, **BY_NAME}
     found: list[Study] = []
     for name in chain(*(GROUPS.get(name, (name,)) for name in names or STUDIES)):
-        known = BY_NAME[name] if name in BY_NAME else _study_of_panel(name)
+        if name not in known:
+            fix = did_you_mean(name, [*known, *GROUPS])
+            raise UnknownStudy(f"the paper has no figure `{name}`", fix=fix)
         earlier = {panel.name for one in found for panel in one.panels}
-        panels = tuple(panel for panel in known.panels if panel.name not in earlier)
-        found += [replace(known, panels=panels)] if panels else []
+        panels = tuple(panel for panel in known[name].panels if panel.name not in earlier)
+        found += [replace(known[name], panels=panels)] if panels else []
     return [one.seeded(seeds) for one in found]
-
-
-def _study_of_panel(name: str) -> Study:
-    """The study that a panel belongs to, with this panel alone."""
-    panels = {panel.name: (one, panel) for one in BY_NAME.values() for panel in one.panels}
-    if name not in panels:
-        fix = did_you_mean(name, [*BY_NAME, *panels, *GROUPS])
-        raise UnknownStudy(f"the paper has no figure `{name}`", fix=fix)
-    one, panel = panels[name]
-    return replace(one, panels=(panel,))
