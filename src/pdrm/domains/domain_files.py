@@ -19,7 +19,6 @@ from pdrm.errors import (
     BadDomainFile,
     BadDomainSetting,
     UnknownDomain,
-    UnknownFormat,
     did_you_mean,
 )
 from pdrm.files import (
@@ -68,11 +67,7 @@ def save_domain(domain: FiniteDomain, path: FilePath) -> None:
     ...     load_domain(Path(folder) / "letter.npz").states == named("letter").states
     True
     """
-    file = Path(path)
-    if file.suffix != ARRAYS:
-        fault = f"a domain is saved as {ARRAYS}, and `{file.name}` has another ending"
-        raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
-    write_atomically(file, domain_bytes(domain))
+    write_atomically(Path(path), domain_bytes(domain))
 
 
 def find_domain(name: FilePath) -> FiniteDomain:

@@ -317,11 +317,12 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         sources = dict.fromkeys(DIRECTIONS, sources["directions"]) | sources
     given, places = dict[str, Any](), dict[str, str]()
     for keyword, *words in settings:
-        name_of, value = _read_setting(keyword, [word.text for word in words])
-        if name_of in given or name_of in places:
-            fault = f"`{name_of}` is set twice"
+        noted = places if keyword.text == "place" else given
+        called, value = _read_setting(keyword, [word.text for word in words])
+        if called in noted:
+            fault = f"`{called}` is set twice"
             raise BadDomainSetting(fault, where=keyword.where, fix="set it once")
-        (places if keyword.text == "place" else given)[name_of] = value
+        noted[called] = value
     drawn = "".join(rows)
     emits = {letter: letter for letter in drawn if letter not in SIGNS} | places
     clash = [letter for letter, event in emits.items() if event in DIRECTIONS]

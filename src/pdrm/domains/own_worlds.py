@@ -126,8 +126,6 @@ class OwnEnvironment:
 # one way in and not on another, a copy of it, numbered after the others, stands for the end (see `from_outcomes`).
 
 Row = list[tuple[float, int, float, bool]]
-RESETS = 100
-"""Resets that must agree before an environment without a start distribution is taken to have one start."""
 HARMLESS = (
     "TimeLimit",
     "OrderEnforcing",
@@ -293,17 +291,12 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:
 
 
 def _find_starts(env: Any, name: str) -> dict[int, float]:
-    """The start distribution: the environment's own, or the one state that every reset gave."""
+    """The environment's own start distribution."""
     given = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", None)
-    if given is not None:
-        return dict(enumerate(map(float, given)))
-    seen = {int(env.reset(seed=seed)[0]) for seed in range(RESETS)}
-    if len(seen) > 1:
-        raise BadDomainSetting(
-            f"{name} starts in one of at least {len(seen)} states and does not say how likely each is",
-            fix="give `start={state: probability, …}`",
-        )
-    return dict.fromkeys(seen, 1.0)
+    if given is None:
+        fault = f"{name} does not say where it starts"
+        raise BadDomainSetting(fault, fix="give `start={state: probability, …}`")
+    return dict(enumerate(map(float, given)))
 
 
 # --- A world in JAX, for networks: functions of one environment, which the learners map over thousands of them and compile

@@ -152,7 +152,7 @@ class Treasures(NamedTuple):
 
 
 def enter(letter: str, there: Cell, progress: Treasures, treasures: int) -> tuple[Treasures, str]:
-    """The progress after a cell with this letter is entered, and the events that this emits."""
+    """The progress after a cell with this letter is entered, and the events that this emits, a letter each."""
     if letter == "s":
         last = progress.carrying and len(progress.taken) == treasures
         return progress._replace(safe=True, carrying=False), "sT" if last else "s"
