@@ -138,7 +138,7 @@ HARMLESS = (
 
 def check_weight(weight: object) -> float:
     """The weight of an environment's own reward."""
-    if not isinstance(weight, Real) or not isfinite(weight):
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not isfinite(weight):
         fault = f"reward_weight is {weight!r}, but must be a finite number"
         raise BadSetting(fault, fix="reward_weight=0 leaves the environment's own reward out")
     return float(weight)
