@@ -35,13 +35,12 @@ def main(folders: Sequence[str]) -> None:
         for figure in record
     }
     for folder in map(Path, folders):
-        named = {(one.figure, one.name): one for one in READINGS}
         asked = [(figure, DEFAULT) for figure in order if figure != ABOUT]
         asked += [
             (figure, name) for figure, _, name in (line.partition(" ") for line in run_here(folder))
         ]
         for figure, name in asked:
-            judged = judge_reading(named.get((figure, name)), figure, folder)
+            judged = judge_reading(figure, name, folder)
             if name == DEFAULT and any(one.verdict == NOT_RUN for one in judged):
                 continue
             record[figure][name] = [one.record() for one in judged]

@@ -200,7 +200,7 @@ def test_faulty_array_files(tmp_path):
             "bad.npz: domain `bad`: next is 2 at state 0, action 1",
         ),
         ({"reward": [[0, 0], [0, np.nan]]}, BadArrays, "reward is nan at state 1, action 1"),
-        ({"without": ("label",)}, BadDomainFile, "it has no 'label'"),
+        ({"without": ("label",)}, BadDomainFile, "'label'"),
         ({"without": ("words",)}, BadDomainFile, "it has no 'words'"),
         ({"words": {"step_limit": 0}}, BadDomainSetting, "bad.npz: .*step limit"),
         ({"words": {"labels": "end"}}, BadDomainFile, "labels"),

@@ -60,7 +60,7 @@ def test_what_a_map_emits():
 
 
 def test_step_reward_and_start_label():
-    world = kitchen(step_reward=-1.0, start_labels=[frozenset({"go"})], more_events=("go",))
+    world = kitchen(step_reward=-1.0, start_labels=[frozenset({"go"})])
     labels, paid = walk(world, "rr")
     assert (words(labels), paid) == (["go", "", "coffee"], -2.0)
 
@@ -185,21 +185,16 @@ def test_cliff_walking():
 class Tabled(gymnasium.Env):
     """Two states; the second ends the episode when it is left, not when it is entered."""
 
-    def __init__(self, table, starts=(0,)):
+    def __init__(self, table):
         self.P = table
         self.observation_space = self.action_space = gymnasium.spaces.Discrete(2)
-        self.starts = starts
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed, options=options)
-        return int(self.np_random.choice(self.starts)), {}
 
 
 LEAVING = {0: {0: [(1.0, 1, 0.0, False)]}, 1: {0: [(1.0, 1, 5.0, True)]}}
 
 
 def test_a_state_that_ends_only_on_one_way_in_gets_a_copy():
-    world = from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9)
+    world = from_gymnasium(Tabled(LEAVING), entering({}), step_limit=9, start={0: 1.0})
     assert world.states == 3
     assert world.arrays.next[:, 0, 0].tolist() == [1, 2, 2]
     assert world.arrays.terminal.tolist() == [False, False, True]
@@ -260,7 +255,7 @@ FAR = {0: {0: [(1.0, 7, 0.0, True)]}}
         (Tabled(FAR), BadArrays, {"start": {0: 1.0}}),
         (Tabled(LEAVING), BadArrays, {"start": {4: 1.0}}),
         (Tabled(LEAVING), BadSetting, {"labels": "info"}),
-        (Tabled(LEAVING, starts=(0, 1)), BadDomainSetting, {}),
+        (Tabled(LEAVING), BadDomainSetting, {}),
         (gymnasium.make("CliffWalking-v1"), BadDomainSetting, {"step_limit": None}),
     ],
 )

@@ -5,7 +5,7 @@ from pdrm.analysis.size_claims import measure_blowup, size_claims
 from pdrm.analysis.sizes import sizes
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
-from pdrm.paper.facts import SIZES, THEORY, read_or_find
+from pdrm.paper.facts import FACTS, read_or_find
 
 SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}
 
@@ -34,10 +34,10 @@ def small_study(seeds=(0, 1)):
 def keep_small_facts(folder):
     """Keep facts where claims look for them: real ones, of few domains and in short time, since all of them take a while."""
     few = size_claims([sizes("letter")], measure_blowup(4))
-    read_or_find(folder / SIZES, lambda: {fact["id"]: fact for fact in few})
+    claims = {fact["id"]: fact for fact in few}
     asked = ("maze-5x5", "maze-10x10", "deliver-8")
     found = {name: check_k(name, k=[1], seconds=1).record()["k"] for name in asked}
-    read_or_find(folder / THEORY, lambda: {"k": found, "sizes": {}})
+    read_or_find(folder / FACTS, lambda: {"k": found, "sizes": {}, "claims": claims})
 
 
 def files(folder):

@@ -9,7 +9,7 @@ from pdrm.experiments.curves import Curves
 from pdrm.experiments.study import run_study
 from pdrm.paper.claims import CLAIMS, judge_claims
 from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
-from pdrm.paper.facts import SIZES, THEORY
+from pdrm.paper.facts import FACTS
 from pdrm.paper.figures import EVERY, STUDIES, study
 from tests.experiments.small import keep_small_facts
 
@@ -172,8 +172,7 @@ def test_what_is_missing_is_not_run(sized):
 
 def test_paint_is_judged_by_real_runs(tmp_path, sized):
     run_study(study("paint").seeded(3), tmp_path)
-    for name in (SIZES, THEORY):
-        (tmp_path / name).write_bytes((sized / name).read_bytes())
+    (tmp_path / FACTS).write_bytes((sized / FACTS).read_bytes())
     found = judge_claims(Evidence(tmp_path))
     (paint,) = (one for one in found if one.claim.id == "paint")
     assert paint.parts[1].numbers["pdRM"] == pytest.approx(-0.71)

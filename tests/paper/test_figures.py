@@ -1,6 +1,5 @@
 """The paper's figures as data, and the record of runs that comes with the package."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,11 +51,7 @@ def test_every_line_of_the_paper_can_be_built(name):
 
 
 def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
-    package = recorded.FOLDER / recorded.READINGS
-    folder = ensure_folder(tmp_path / "recorded")
-    for file in (package, package.with_suffix(".json")):
-        shutil.copy(file, folder)
-    monkeypatch.setattr(recorded, "FOLDER", folder)
+    monkeypatch.setattr(recorded, "FOLDER", ensure_folder(tmp_path / "recorded"))
     line = AgentLine(name="summary", agent="summary", settings={"episodes": 2})
     panel = replace(study("ours").panels[0], lines=(line,))
     short = replace(study("ours"), name="kept", seeds=2, panels=(panel,))

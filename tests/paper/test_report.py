@@ -77,14 +77,15 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
 
 def test_what_was_proved_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(facts, "CHECKED", ("paint",))
-    monkeypatch.setattr(facts, "COUNTED", ("paint",))
+    monkeypatch.setattr(facts, "DOMAINS", ("paint",))
+    monkeypatch.setattr(facts, "size_claims", lambda _records: [])
     once = facts.theory_facts(tmp_path)
     asked = []
     monkeypatch.setattr(facts, "check_k", lambda *args, **_: asked.append(args))
     assert facts.theory_facts(tmp_path) == once
     assert not asked
     assert "k = 5" in k_section(once).body
-    assert "<code>paint</code>" in sizes_section(once).body
+    assert "Sizes of paint" in sizes_section(once).body
 
 
 def test_figures_have_their_numbers(page):

@@ -14,7 +14,7 @@ from pdrm.experiments.study import run_study
 from pdrm.paper.claims import CLAIMS, judge_claims
 from pdrm.paper.evidence import Evidence
 from pdrm.paper.figures import DEEP, RECURRENT, WITH, WITHOUT, study
-from pdrm.paper.recorded import FOLDER, PREFIX, READINGS, known_lines, recorded_curves
+from pdrm.paper.recorded import FOLDER, known_lines, recorded_curves
 from pdrm.paper.report import write_report
 
 DOCS = (Path(__file__).parents[2] / "docs" / "water.md").read_text()
@@ -44,14 +44,14 @@ def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
         )
         assert curves.returns.min() >= curves.lowest == 0
         assert curves.returns.max() <= curves.highest == 116_001
-        found[PREFIX.get(of.name, of.name), panel.task.name, line.name] = (curves, agent)
+        found[of.name, panel.task.name, line.name] = (curves, agent)
     rows = 0
-    for path in set(FOLDER.glob("water-*.csv")) - {FOLDER / READINGS}:
+    for path in set(FOLDER.glob("water-*.csv")) - {FOLDER / "water-readings.csv"}:
         about = json.loads(path.with_suffix(".json").read_text())
         table = list(csv.DictReader(path.read_text().splitlines()))
         rows += len(table)
         for domain, line in {(row["domain"], row["line"]) for row in table}:
-            curves, agent = found[f"water-{about['study']}", domain, line]
+            curves, agent = found[about["study"], domain, line]
             assert curves.origin.command == about["command"]
             settings = json.loads(json.dumps(agent.record()))
             assert about["learning_rate"][f"{domain}, {line}"] == settings["learning_rate"]

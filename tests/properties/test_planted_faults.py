@@ -9,6 +9,7 @@ import pytest
 from pdrm.analysis import best_policy, solving
 from pdrm.analysis.whole_stack import WholeStack
 from pdrm.domains import FiniteEnv, domain, environments
+from pdrm.domains.paper_domains import echo
 from pdrm.language import draft
 from pdrm.language.combining import Part, Product
 from pdrm.language.draft import DraftMove
@@ -470,9 +471,8 @@ def test_a_step_limit_that_is_one_too_long(monkeypatch):
 
 def test_outcomes_that_are_drawn_with_other_chances(monkeypatch):
     monkeypatch.setattr(environments, "pick", lambda chances, number: int(number * len(chances)))
-    echo = domain("echo", more=0.9)
     with pytest.raises(AssertionError):
-        contracts.outcomes_have_their_frequencies(echo)
+        contracts.outcomes_have_their_frequencies(echo(more=0.9))
 
 
 def test_a_generator_that_is_not_seeded(monkeypatch):

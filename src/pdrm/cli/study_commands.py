@@ -284,7 +284,7 @@ def _reproduce_readings(
         typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
         note_run(one, output)
         failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
-        judged = judge_reading(one, one.figure, output, seeds)
+        judged = judge_reading(one.figure, one.name, output, seeds)
         print_claims((claim.record() for claim in judged), details=False)
     every = [*map(study, STUDIES), *(one.study for one in chosen)]
     studies = [one.seeded(seeds) for one in every]

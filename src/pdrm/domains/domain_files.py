@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import ARRAY_TYPES, FiniteDomain, Picture, Scene, from_arrays
-from pdrm.domains.grids import parse_map_file
+from pdrm.domains.grids import decode_map, parse_map_file
 from pdrm.domains.paper_domains import domain, names
 from pdrm.domains.water import SIDES
 from pdrm.errors import (
@@ -21,7 +19,6 @@ from pdrm.errors import (
     BadDomainFile,
     BadDomainSetting,
     UnknownDomain,
-    UnknownFormat,
     did_you_mean,
 )
 from pdrm.files import (
@@ -42,9 +39,6 @@ ARRAYS = ".npz"
 ZIPPED = b"PK"
 """The first bytes of an `.npz`, whatever its name."""
 
-GYMNASIUM_ID = re.compile(r"-v\d+$")
-"""The end of the name of an environment of Gymnasium."""
-
 
 def load_domain(path: FilePath) -> FiniteDomain:
     r"""The domain in a file: a map with its settings (see `grids`), or arrays as `save_domain` writes them.
@@ -60,14 +54,7 @@ def load_domain(path: FilePath) -> FiniteDomain:
     data = read_bytes(file, LARGEST_DOMAIN)
     if data.startswith(ZIPPED) or file.suffix == ARRAYS:
         return parse_array_file(data, file.stem, str(file))
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        fault = f"{file} is neither a map nor arrays: byte {error.start} is not UTF-8 text"
-        raise BadDomainFile(
-            fault, fix="save a map as UTF-8, arrays with pdrm.domains.save_domain"
-        ) from error
-    return parse_map_file(text, file.stem, str(file))
+    return parse_map_file(decode_map(data, str(file)), file.stem, str(file))
 
 
 def save_domain(domain: FiniteDomain, path: FilePath) -> None:
@@ -80,11 +67,7 @@ def save_domain(domain: FiniteDomain, path: FilePath) -> None:
     ...     load_domain(Path(folder) / "letter.npz").states == named("letter").states
     True
     """
-    file = Path(path)
-    if file.suffix != ARRAYS:
-        fault = f"a domain is saved as {ARRAYS}, and `{file.name}` has another ending"
-        raise UnknownFormat(fault, fix=f"call it {file.with_suffix(ARRAYS).name}")
-    write_atomically(file, domain_bytes(domain))
+    write_atomically(Path(path), domain_bytes(domain))
 
 
 def find_domain(name: FilePath) -> FiniteDomain:
@@ -98,20 +81,14 @@ def find_domain(name: FilePath) -> FiniteDomain:
     if Path(name).suffix == ".pdrm":
         fix = f'name the domain first: pdrm.Task("map.txt", {str(name)!r})'
         raise UnknownDomain(f"{name} is a machine, not a domain", fix=fix)
-    from_gymnasium = GYMNASIUM_ID.search(os.fspath(name)) and not Path(name).exists()
-    if not from_gymnasium and not means_name(name, names()):
+    if not means_name(name, names()):
         return load_domain(name)
-    if from_gymnasium:
-        fix = (
-            f'pdrm.Task(lambda: gymnasium.make("{name}"), machine, labels=…, name=…), or pdrm.wrap; '
-            "pdrm.from_gymnasium(env, labels) makes a domain of one that has a transition table"
-        )
-    elif name in SIDES:
+    fix = (
+        f"{did_you_mean(str(name), names())} (or give the path of a map or an {ARRAYS} file; of an environment: "
+        "pdrm.Task(lambda: gymnasium.make(…), machine, labels=…, name=…))"
+    )
+    if name in SIDES:
         fix = f"it is continuous, and this needs a finite domain: pdrm.train({name!r})"
-    else:
-        files = [f"{name}{ending}" for ending in (".txt", ARRAYS)]
-        known = [*names(), *SIDES, *(file for file in files if Path(file).exists())]
-        fix = f"{did_you_mean(str(name), known)} (or give the path of a map or an {ARRAYS} file)"
     raise UnknownDomain(f"there is no finite domain `{name}`, and no file of that name", fix=fix)
 
 
@@ -184,9 +161,7 @@ def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
     given |= {field: words.get(field) for field in LISTS}
     domain = from_arrays(
         words.get("name") or name,
-        given.pop("next"),
-        given.pop("label"),
-        words["labels"],
+        labels=words["labels"],
         step_limit=words["step_limit"],
         **given,
     )

@@ -154,8 +154,9 @@ class FiniteDomain(Displayed):
             raise BadDomainSetting(fault, fix=fix, word="highest")
         _check_words(self)
         _check_arrays(self)
-        if self.picture is not None:
-            _check_picture(self.name, self.picture, self.states)
+        if self.picture is not None and not _is_whole(self.picture, self.states):
+            fault = f"domain `{self.name}`: its picture does not show every state inside the grid"
+            raise BadArrays(fault, fix="give a scene of one size and a cell for every state")
         for test in self.tests:
             self.check_shares(test)
 
@@ -227,20 +228,15 @@ class FiniteDomain(Displayed):
         found = [n for n, (name, cell) in listed if place in (n, str(n), name, cell)]
         if len(found) == 1:
             return found[0]
+        fault = f"{str(called)[:60]!r} is not a state of `{self.name}`"
         fix = f"states are 0 to {self.states - 1}; {did_you_mean(str(called), self.state_names)}"
         if found:
-            alike = ", ".join(f"{n} ({self.state_names[n]})" for n in found[:3])
-            fix = f"give the number of one: {alike}"
-        fault = f"{str(called)[:60]!r} is not a state of `{self.name}`"
+            fix = f"give the number of one: {', '.join(map(str, found[:3]))}"
         raise UnknownConfiguration(fault, fix=fix)
 
     def starting(self, *chosen: int) -> FiniteDomain:
         """The same domain, starting with some outcomes of its reset only, given by their numbers."""
         arrays, kept = self.arrays, list(chosen)
-        count = len(arrays.start_state)
-        if not set(kept) <= set(range(count)):
-            fault = f"`{self.name}` does not have the starts {kept}"
-            raise BadDomainSetting(fault, fix=f"its starts are 0 to {count - 1}")
         chance = arrays.start_probability[kept]
         arrays = arrays._replace(
             start_state=arrays.start_state[kept],
@@ -281,33 +277,32 @@ def _check_words(domain: FiniteDomain) -> None:
             raise BadArrays(fault, fix="declare the event")
 
 
-def _check_picture(name: str, picture: Picture, states: int) -> None:
-    """Every state is shown inside its scene, and scenes have one size."""
-    height, width = picture.size
-    sizes = {(len(scene.rows), len(row)) for scene in picture.scenes for row in scene.rows}
-    known = set(picture.scene) <= set(range(len(picture.scenes)))
-    inside = all(0 <= row < height and 0 <= column < width for row, column in picture.cell)
-    listed = len(picture.scene) == len(picture.cell) == states
-    if sizes != {picture.size} or not (known and inside and listed):
-        fault = f"domain `{name}`: its picture does not show every state inside the grid"
-        raise BadArrays(fault, fix="give a scene of one size and a cell for every state")
+def _is_whole(picture: Picture, states: int) -> bool:
+    """Return True if every state has a scene and a cell inside it."""
+    scene, cell = np.array(picture.scene), np.array(picture.cell)
+    shaped = scene.shape == (states,) and cell.shape == (states, 2)
+    return shaped and bool(
+        ((scene >= 0) & (scene < len(picture.scenes))).all()
+        and ((cell >= 0) & (cell < picture.size)).all()
+    )
 
 
 def _check_arrays(domain: FiniteDomain) -> None:
     """Types, shapes, probabilities, indices and rewards are those of a labelled MDP."""
-    name, arrays, states, labels = domain.name, domain.arrays, domain.states, len(domain.labels)
+    arrays, states, labels = domain.arrays, domain.states, len(domain.labels)
     sizes, starts = (states, len(domain.actions), arrays.next.shape[-1]), len(arrays.start_state)
     if min(*sizes, starts) < 1:
-        fault = f"domain `{name}` has {states} states, {sizes[1]} actions, {sizes[2]} outcomes and {starts} starts"
+        fault = (
+            f"domain `{domain.name}` has {sizes} states, actions and outcomes, and {starts} starts"
+        )
         raise BadArrays(fault, fix="give at least one of each")
     for called, array in arrays._asdict().items():
-        kind, axes = ARRAY_TYPES[called]
-        shape = (starts,) if called.startswith("start_") else sizes[:axes]
+        kind, count = ARRAY_TYPES[called]
+        shape = (starts,) if called.startswith("start_") else sizes[:count]
         if array.dtype != kind or array.shape != shape or not array.flags.c_contiguous:
-            found = f"{array.dtype} of shape {array.shape}"
-            wanted = f"a contiguous {kind} of shape {shape}"
-            fault = f"domain `{name}`: `{called}` is {found}, not {wanted}"
-            raise BadArrays(fault, fix="`from_arrays` converts what it is given")
+            fault = f"domain `{domain.name}`: `{called}` is {array.dtype} of shape {array.shape}"
+            fix = f"a contiguous {kind} of shape {shape} is needed; `from_arrays` converts"
+            raise BadArrays(fault, fix=fix)
     chance, begins = arrays.probability, arrays.start_probability
     most = np.finfo(np.float64).max
     for called, array, lowest, highest in (
@@ -316,17 +311,18 @@ def _check_arrays(domain: FiniteDomain) -> None:
         ("reward", np.where(chance > 0, arrays.reward, 0.0), -most, most),
         ("start_state", arrays.start_state, 0, states - 1),
         ("start_label", arrays.start_label, NO_LABEL, labels - 1),
-        ("probability", chance, 0, 1 + ROUNDING),
+        ("probability", chance, 0, most),
         ("the sum of probability", chance.sum(axis=-1), 1 - ROUNDING, 1 + ROUNDING),
-        ("start_probability", begins, 0, 1 + ROUNDING),
+        ("start_probability", begins, 0, most),
         ("the sum of start_probability", begins.sum(), 1 - ROUNDING, 1 + ROUNDING),
     ):
         wrong = np.argwhere(~((array >= lowest) & (array <= highest)))  # NaN is
         if len(wrong):
             place = tuple(wrong[0].tolist())
             named = ("start",) if "start_" in called else ("state", "action", "outcome")
-            where = ", ".join(f"{axis} {index}" for axis, index in zip(named, place, strict=False))
-            fault = f"domain `{name}`: {called} is {array[place]}{f' at {where}' if where else ''}"
+            axes = zip(named, place, strict=False)
+            where = ", ".join(f"{axis} {index}" for axis, index in axes) or "reset"
+            fault = f"domain `{domain.name}`: {called} is {array[place]} at {where}"
             raise BadArrays(fault, fix=f"it must be from {lowest:g} to {highest:g}")
 
 
@@ -413,31 +409,29 @@ def from_outcomes(
         for state in states
     }
     entered, ended = _find_ends(table, starts)
-    split = [place for place, state in enumerate(table) if state in entered and state in ended]
-    for state in [list(table)[place] for place in split]:
-        end = Ended(state)
-        table[end] = [(Outcome(end, terminal=True),)] * len(actions)
+    split = [place for place, state in enumerate(states) if state in entered and state in ended]
+    for state in [list(states)[place] for place in split]:
+        table[Ended(state)] = [(Outcome(Ended(state), terminal=True),)] * len(actions)
     found = {outcome.label for row in table.values() for cell in row for outcome in cell}
     found |= {start.label for start in starts if start.label is not None}
     place_of = {event: place for place, event in enumerate(events)}
     # by the declared order of their events: the same in every process, unlike a set's own order
     labels = sorted(found, key=lambda label: sorted(place_of.get(one, -1) for one in label))
-    arrays = _fill_arrays(table, starts, labels, entered)
     names = list(states.values())
-    state_names = (*names, *(f"{names[place]}, ended" for place in split))
     if picture is not None:
+        shown = [*range(len(states)), *split]
         picture = picture._replace(
-            scene=(*picture.scene, *(picture.scene[place] for place in split)),
-            cell=(*picture.cell, *(picture.cell[place] for place in split)),
+            scene=tuple(picture.scene[place] for place in shown),
+            cell=tuple(picture.cell[place] for place in shown),
         )
     return FiniteDomain(
         name,
-        arrays,
+        _fill_arrays(table, starts, labels, entered),
         tuple(labels),
         tuple(events),
         tuple(actions),
         step_limit,
-        state_names,
+        (*names, *(f"{names[place]}, ended" for place in split)),
         picture,
     )
 
@@ -467,10 +461,9 @@ def _fill_arrays(
     number = {state: place for place, state in enumerate(table)}
     position = {label: place for place, label in enumerate(labels)}
 
-    def find(state: Hashable, place: str) -> int:
+    def find(state: Hashable) -> int:
         if state not in number:
-            fault = f"{place} {state!r}, which is not a state"
-            raise BadArrays(fault, fix="list every state")
+            raise BadArrays(f"{state!r} is not a state", fix="list every state")
         return number[state]
 
     cells = [cell for row in table.values() for cell in row]
@@ -479,14 +472,11 @@ def _fill_arrays(
     following, label = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     probability, reward = np.zeros(shape), np.zeros(shape)
     terminal = np.zeros(len(table), np.bool_)
-    first = [find(start.state, f"start {k} is") for k, start in enumerate(starts)]
     for (state, action), cell in zip(np.ndindex(*shape[:2]), cells, strict=True):
         for index, outcome in enumerate(cell):
-            place, target = (state, action, index), outcome.next
-            if outcome.terminal and Ended(target) in number:
-                target = Ended(target)
-            there = find(target, "state {}, action {}, outcome {} leads to".format(*place))
-            following[place] = there
+            place, copy = (state, action, index), Ended(outcome.next)
+            target = copy if outcome.terminal and copy in number else outcome.next
+            following[place] = there = find(target)
             terminal[there] |= outcome.terminal and target not in entered
             label[place] = position[outcome.label]
             probability[place] = outcome.probability
@@ -498,7 +488,7 @@ def _fill_arrays(
         label,
         reward,
         terminal,
-        np.array(first, np.int32),
+        np.array([find(start.state) for start in starts], np.int32),
         np.array([start.probability for start in starts], np.float64),
         np.array(said, np.int32),
     )

@@ -8,7 +8,6 @@ events: the paper's mazes and DeliverWorld are such domains, and so is a user's 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -108,13 +107,17 @@ def read_map(
     ...     read_map(file, places="k").rows
     ('@.k',)
     """
-    data = read_bytes(Path(path), LARGEST_TEXT)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        fault = f"{path}: byte {error.start} is not UTF-8 text"
-        raise NotUtf8(fault, fix="save the file as UTF-8") from error
+    text = decode_map(read_bytes(Path(path), LARGEST_TEXT), str(path))
     return parse_map(text, places=places, start=start, file=str(path))
+
+
+def decode_map(data: bytes, file: str) -> str:
+    """The text of a map's file, or `NotUtf8`."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        fault = f"{file}: byte {error.start} is not UTF-8 text"
+        raise NotUtf8(fault, fix="save the file as UTF-8") from error
 
 
 def load_shipped_map(
@@ -146,12 +149,12 @@ def parse_map(
     if sum(map(len, rows)) > MOST_CELLS:
         fault = f"{file} has {len(rows)} rows; {MOST_CELLS:,} cells are the most"
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
-    width = Counter(map(len, rows)).most_common(1)[0][0]
+    width = len(rows[0])
     known = {*SIGNS, *places}
     for r, row in enumerate(rows):
         if len(row) != width:
-            fault = f"this row has {len(row)} characters and most have {width}"
-            fix = f"fill the row with `{WALL}` or `{FLOOR}`, or cut it"
+            fault = f"this row has {len(row)} characters and the first has {width}"
+            fix = f"fill the shorter with `{WALL}` or `{FLOOR}`, or cut the longer"
             raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
         for c, letter in enumerate(row):
             if letter not in known:
@@ -197,7 +200,6 @@ def grid_domain(
     step_reward: float = 0.0,
     slip: float = 0.0,
     start_labels: Sequence[Label | None] = (None,),
-    more_events: Sequence[str] = (),
 ) -> FiniteDomain:
     """The domain of an agent that moves on a map.
 
@@ -214,7 +216,6 @@ def grid_domain(
         slip: The probability that a step goes to one of the two sides, each equally likely; 2/3 is
             Gymnasium's FrozenLake. The label is that of the way it goes.
         start_labels: The labels of which one is emitted at reset, each equally likely (None for no label).
-        more_events: Events that the domain has besides those of its labels.
 
     Returns:
         The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
@@ -244,14 +245,16 @@ def grid_domain(
 
     chance = 1 / (len(grid.starts) * len(start_labels))
     starts = [Start(cell, chance, first) for cell in grid.starts for first in start_labels]
-    own = [*(DIRECTIONS if directions else ()), *places.values(), *sorted(bumped or ())]
+    labels = (bumped, *start_labels)
+    told = (event for label in labels if label is not None for event in sorted(label))
+    events = dict.fromkeys((*(DIRECTIONS if directions else ()), *places.values(), *told))
     return from_outcomes(
         name,
         {cell: cell_name(cell) for cell in grid.cells},
         DIRECTIONS,
         outcomes,
         starts,
-        events=tuple(dict.fromkeys((*own, *more_events))),
+        events=tuple(events),
         step_limit=step_limit,
         picture=Picture((Scene(show_rows(grid)),), (0,) * len(grid.cells), grid.cells),
     )
@@ -295,7 +298,7 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
     ('rooms', 3, ('key',), 50)
     """
-    rows, settings = list[str](), list[list[MapWord]]()
+    rows, settings, sources = list[str](), list[list[MapWord]](), dict[str, Where]()
     for number, line in enumerate(text.splitlines(), 1):
         code = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
         words = [
@@ -306,9 +309,20 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         rows.append(code if len(words) == 1 else "")
         if len(words) > 1:
             settings.append(words)
+        else:
+            words = [MapWord(code[c], Where(file, number, c + 1, line)) for c in range(len(code))]
+        for word in words:
+            sources.setdefault(word.text, word.where)
+    if "directions" in sources:
+        sources = dict.fromkeys(DIRECTIONS, sources["directions"]) | sources
     given, places = dict[str, Any](), dict[str, str]()
-    for keyword, *values in settings:
-        _set(keyword, [value.text for value in values], given, places)
+    for keyword, *words in settings:
+        noted = places if keyword.text == "place" else given
+        called, value = _read_setting(keyword, [word.text for word in words])
+        if called in noted:
+            fault = f"`{called}` is set twice"
+            raise BadDomainSetting(fault, where=keyword.where, fix="set it once")
+        noted[called] = value
     drawn = "".join(rows)
     emits = {letter: letter for letter in drawn if letter not in SIGNS} | places
     clash = [letter for letter, event in emits.items() if event in DIRECTIONS]
@@ -316,7 +330,6 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
         raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
     own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
-    sources = _find_sources(settings, rows, file)
     try:
         grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
         made = grid_domain(given.pop("name", name), grid, emits, **given)
@@ -326,49 +339,23 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
         raise type(error)(error.message, where=where, fix=error.fix) from error
 
 
-def _find_sources(settings: list[list[MapWord]], rows: list[str], file: str) -> dict[str, Where]:
-    """The place of each word of a setting, of the directions, and of the first cell that shows a letter."""
-    found = dict[str, Where]()
-    for words in settings:
-        for text, where in words:
-            found.setdefault(text, where)
-    if "directions" in found:
-        found = dict.fromkeys(DIRECTIONS, found["directions"]) | found
-    for number, row in enumerate(rows, 1):
-        for column, letter in enumerate(row, 1):
-            found.setdefault(letter, Where(file, number, column, row))
-    return found
-
-
-def _set(keyword: MapWord, words: list[str], given: dict[str, Any], places: dict[str, str]) -> None:
-    """Note one setting."""
-
-    def refuse(fault: str, fix: str) -> BadDomainSetting:
-        return BadDomainSetting(fault, where=keyword.where, fix=fix)
-
+def _read_setting(keyword: MapWord, words: list[str]) -> tuple[str, Any]:
+    """The name and the value of a setting; a place goes by its letter."""
     name = keyword.text
     if name not in SETTINGS:
-        hint = did_you_mean(name.rstrip(":="), SETTINGS)
+        fault = f"`{name}` is neither a setting nor a row of the map"
+        hint = did_you_mean(name, SETTINGS)
         fix = (
             f"{hint} Floor is drawn as `{FLOOR}`, not as a blank; a comment starts with `{COMMENT}`"
         )
-        raise refuse(f"`{name}` is neither a setting nor a row of the map", fix)
-    if name in given:
-        raise refuse(f"`{name}` is set twice", "set it once")
+        raise BadDomainSetting(fault, where=keyword.where, fix=fix)
     read, example = SETTINGS[name]
     try:
         value = read(*words)
     except (ValueError, TypeError, KeyError):
         fault = f"`{name}` cannot be `{' '.join(words)[:60]}`"
-        raise refuse(fault, f"{name} {example}") from None
-    if name != "place":
-        given[name] = value
-        return
-    letter, event = value
-    if letter in places:
-        fault = f"`{letter}` emits `{places[letter]}` already"
-        raise refuse(fault, "draw the other place with another character")
-    places[letter] = event
+        raise BadDomainSetting(fault, where=keyword.where, fix=f"{name} {example}") from None
+    return value if name == "place" else (name, value)
 
 
 def _read_place(letter: str, event: str) -> tuple[str, str]:

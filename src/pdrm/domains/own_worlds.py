@@ -126,8 +126,6 @@ class OwnEnvironment:
 # one way in and not on another, a copy of it, numbered after the others, stands for the end (see `from_outcomes`).
 
 Row = list[tuple[float, int, float, bool]]
-RESETS = 100
-"""Resets that must agree before an environment without a start distribution is taken to have one start."""
 HARMLESS = (
     "TimeLimit",
     "OrderEnforcing",
@@ -231,10 +229,7 @@ def from_gymnasium(
 
 def _check_wrappers(env: Any) -> None:
     """Raise if something around the environment would be lost: its table is read, and no wrapper is asked."""
-    if isinstance(env, str) or hasattr(env, "num_envs"):
-        fix = "make one environment: gymnasium.make(…)"
-        raise NoTransitionTable(f"{str(env)[:60]!r} is not an environment", fix=fix)
-    while "env" in vars(env):
+    while "env" in getattr(env, "__dict__", {}):
         kind = type(env)
         if kind.__name__ not in HARMLESS:
             fault = f"{kind.__name__} is around the environment, and its effect is not in the table `P` that is read"
@@ -272,12 +267,12 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:
     """The rows of `P`, by state and action, made of dicts or of lists."""
     found = getattr(getattr(env, "unwrapped", env), "P", None)
     if found is None:
-        fix = "put the machine on it with pdrm.wrap, or write it as arrays"
+        fix = "give one environment that has it; put the machine on another with pdrm.wrap"
         raise NoTransitionTable(f"{name} has no transition table `P`", fix=fix)
 
     def read(cell: Any) -> Row:
         return [
-            (float(chance), int(there), float(reward), bool(terminated))
+            (chance, int(there), reward, terminated)
             for chance, there, reward, terminated in cell
             if chance > 0
         ]
@@ -296,17 +291,12 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:
 
 
 def _find_starts(env: Any, name: str) -> dict[int, float]:
-    """The start distribution: the environment's own, or the one state that every reset gave."""
+    """The environment's own start distribution."""
     given = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", None)
-    if given is not None:
-        return {state: float(chance) for state, chance in enumerate(given) if chance > 0}
-    seen = {int(env.reset(seed=seed)[0]) for seed in range(RESETS)}
-    if len(seen) > 1:
-        raise BadDomainSetting(
-            f"{name} starts in one of at least {len(seen)} states and does not say how likely each is",
-            fix="give `start={state: probability, …}`",
-        )
-    return dict.fromkeys(seen, 1.0)
+    if given is None:
+        fault = f"{name} does not say where it starts"
+        raise BadDomainSetting(fault, fix="give `start={state: probability, …}`")
+    return dict(enumerate(map(float, given)))
 
 
 # --- A world in JAX, for networks: functions of one environment, which the learners map over thousands of them and compile

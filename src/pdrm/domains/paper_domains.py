@@ -7,10 +7,10 @@ by them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import overload
+from typing import NamedTuple, overload
 
 from pdrm.domains.finite_domain import (
     FLOOR,
@@ -31,7 +31,7 @@ from pdrm.domains.grids import (
     load_shipped_map,
     show_rows,
 )
-from pdrm.errors import BadDomainSetting, UnknownDomain, did_you_mean
+from pdrm.errors import UnknownDomain, did_you_mean
 
 # --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
 #
@@ -102,8 +102,10 @@ MAZE_STEP_LIMITS = {5: 15, 10: 150, 20: 300}
 """By size. The paper prints 15 for 10×10 too, which no way there and back fits in: `step_limit=15` gives that."""
 
 
-def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
-    """The maze of that size (5, 10 or 20).
+def treasure_maze(
+    size: int, step_limit: int | None = None, *, grid: GridMap | None = None
+) -> FiniteDomain:
+    """The maze of that size (5, 10 or 20), on the map that comes with the package or another.
 
     With the catalogue's machine the worst is a wrong turn right after the treasure (1 − 1e5), the best the longest way
     there and back that the limit allows: a point for the treasure and each step back, and 1e5 for the last. This is the
@@ -114,9 +116,9 @@ def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
     """
     limit = MAZE_STEP_LIMITS[size] if step_limit is None else step_limit
     name = f"maze-{size}x{size}"
-    grid = load_shipped_map(name, places="tx", start="x")
+    drawn = load_shipped_map(name, places="tx", start="x") if grid is None else grid
     places = {"t": "t", "x": "x"}
-    world = grid_domain(name, grid, places, step_limit=limit, directions=True)
+    world = grid_domain(name, drawn, places, step_limit=limit, directions=True)
     return replace(world, machine="treasure-maze", lowest=1 - 1e5, highest=1e5 + limit // 2)
 
 
@@ -129,8 +131,7 @@ def treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
 MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
 
 
-@dataclass(frozen=True, slots=True)
-class Treasures:
+class Treasures(NamedTuple):
     """The progress of an episode: the safe place was visited, these treasures were taken, one is carried.
 
     >>> Treasures(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
@@ -150,17 +151,14 @@ class Treasures:
         return f"{len(self.taken)} of {treasures} treasures safe"
 
 
-def enter(
-    grid: GridMap, treasures: frozenset[Cell], progress: Treasures, there: Cell
-) -> tuple[Treasures, Label]:
-    """The progress after a cell is entered, and the events that this emits."""
-    letter = grid.at(there)
+def enter(letter: str, there: Cell, progress: Treasures, treasures: int) -> tuple[Treasures, str]:
+    """The progress after a cell with this letter is entered, and the events that this emits, a letter each."""
     if letter == "s":
-        events = {"s", "T"} if progress.carrying and progress.taken == treasures else {"s"}
-        return replace(progress, safe=True, carrying=False), frozenset(events)
+        last = progress.carrying and len(progress.taken) == treasures
+        return progress._replace(safe=True, carrying=False), "sT" if last else "s"
     if letter == "t" and progress.safe and not progress.carrying and there not in progress.taken:
-        return replace(progress, taken=progress.taken | {there}, carrying=True), frozenset("t")
-    return progress, frozenset("x" if letter == "x" else ())
+        return Treasures(True, progress.taken | {there}, carrying=True), "t"
+    return progress, "x" if letter == "x" else ""
 
 
 def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
@@ -175,19 +173,19 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     name = f"multi-{size}x{size}"
     limit = MULTI_STEP_LIMITS[size] if step_limit is None else step_limit
     grid = load_shipped_map(name, places="xst", start="x")
-    treasures = frozenset(grid.places("t"))
+    treasures = grid.places("t")
+    count, stages = len(treasures), [Treasures()]
 
     def outcomes(place: tuple[Treasures, Cell], action: int) -> list[Outcome]:
         progress, cell = place
         there = grid.neighbour(cell, action)
-        progress, events = (
-            enter(grid, treasures, progress, there) if there != cell else (progress, frozenset())
-        )
-        return [Outcome((progress, there), label=events | {DIRECTIONS[action]})]
+        events = ""
+        if there != cell:
+            progress, events = enter(grid.at(there), there, progress, count)
+        return [Outcome((progress, there), label=frozenset((*events, DIRECTIONS[action])))]
 
-    count, stages = len(treasures), [Treasures()]
     for number in range(count + 1):
-        for taken in combinations(grid.places("t"), number):
+        for taken in combinations(treasures, number):
             stages.append(Treasures(True, frozenset(taken)))
             if taken:
                 stages.append(Treasures(True, frozenset(taken), carrying=True))
@@ -224,7 +222,7 @@ DELIVER_SET = 64
 """Sequences of each length. The paper says that the sequence is drawn from a set, and not how large that is."""
 LONG_SEQUENCES = tuple(frozenset({f"seq_{number}"}) for number in range(1, DELIVER_SET + 1))
 SHORT_SEQUENCES = tuple(frozenset({f"short_{number}"}) for number in range(1, DELIVER_SET + 1))
-DELIVER_SHORTEST = {8: 29, 4: 15}
+LONG_SHORTEST, SHORT_SHORTEST = 29, 15
 """Steps of the shortest episode of all sequences of 8 and of 4 deliveries, with the step off the last place."""
 STEP_COST = 0.5
 
@@ -235,7 +233,7 @@ def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [deliver_8().labels[first] for first in deliver_8().arrays.start_label[:2]]
     [frozenset({'seq_1'}), frozenset({'seq_2'})]
     """
-    return deliver_world("deliver-8", LONG_SEQUENCES, 8, step_limit=step_limit)
+    return deliver_world("deliver-8", LONG_SEQUENCES, 8, LONG_SHORTEST, step_limit=step_limit)
 
 
 def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
@@ -244,25 +242,23 @@ def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [test.name for test in deliver_4_8().tested_on]
     ['deliver-4-8, test']
     """
-    test = deliver_world("deliver-4-8, test", LONG_SEQUENCES, 8, step_limit=step_limit)
-    return replace(
-        deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, step_limit=step_limit), tests=(test,)
-    )
+    eight = deliver_8(step_limit)
+    four = deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, SHORT_SHORTEST, step_limit=step_limit)
+    return replace(four, tests=(replace(eight, name="deliver-4-8, test"),))
 
 
 def deliver_world(
     name: str,
     sequences: Sequence[Label],
     deliveries: int,
+    shortest: int,
     *,
     every: Sequence[Label] = (*LONG_SEQUENCES, *SHORT_SEQUENCES),
     grid: GridMap | None = None,
-    shortest: int | None = None,
     step_limit: int = 2_000,
 ) -> FiniteDomain:
     """The map, starting with the label of one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
-    shortest: the steps of the shortest episode (default: those of the
-    map and sequences that come with the package)."""
+    shortest: the steps of the shortest episode."""
     world = grid_domain(
         name,
         load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid,
@@ -271,18 +267,16 @@ def deliver_world(
         standing=True,
         step_reward=-STEP_COST,
         start_labels=every,
-        more_events=list(dict.fromkeys(event for label in every for event in sorted(label))),
     )
     first_labels = [world.labels[first] for first in world.arrays.start_label]
     chosen = [k for k, first in enumerate(first_labels) if first in set(sequences)]
-    steps = DELIVER_SHORTEST[deliveries] if shortest is None else shortest
     return replace(
         world.starting(*chosen),
         name=name,
         machine="deliver",
         lowest=-STEP_COST * step_limit,
-        highest=1e3 * (deliveries + 1)
-        - STEP_COST * steps,  # 1e3 each, and for stepping off the last
+        # 1e3 for each delivery, and for stepping off the last place
+        highest=1e3 * (deliveries + 1) - STEP_COST * shortest,
     )
 
 
@@ -320,19 +314,9 @@ def paint(step_limit: int = 5) -> FiniteDomain:
         events=(*(f"stains_{n}" for n in amounts), *(f"soap_{units}" for units in amounts)),
         step_limit=step_limit,
     )
-    lowest = _lowest_return(MOST_STAINS, step_limit)
+    lowest = -(MOST_STAINS - 1) / 2 - MOST_STAINS / (MOST_STAINS + 1)
     world = replace(world, machine="paint", lowest=lowest, highest=-1 / 2)
     return replace(world, tests=tuple(world.starting(k) for k in range(MOST_STAINS)))
-
-
-def _lowest_return(stains: int, steps: int) -> float:
-    """The lowest return of an episode: the worst first request, and the worst of what is left."""
-    if stains <= 0 or steps == 0:
-        return 0.0
-    return min(
-        -units / (units + 1) + _lowest_return(stains - units, steps - 1)
-        for units in range(1, MOST_STAINS + 1)
-    )
 
 
 # --- Echo: nature says a word of a's and b's and then `now`; the agent names the letters, the last one first.
@@ -348,9 +332,6 @@ def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
     >>> echo().arrays.probability[0, 0].tolist()
     [0.375, 0.375, 0.25]
     """
-    if not 0 <= more < 1:
-        fix = "give a probability of at least 0 and below 1, so that the word ends"
-        raise BadDomainSetting(f"`more` is {more}", fix=fix)
     says = ("say_a", "say_b")
 
     def outcomes(state: str, action: int) -> list[Outcome]:
@@ -397,20 +378,15 @@ def names() -> list[str]:
 
 
 @overload
-def domain(
-    name: str, *, step_limit: int | None = None, more: float | None = None
-) -> FiniteDomain: ...
+def domain(name: str, *, step_limit: int | None = None) -> FiniteDomain: ...
 @overload
 def domain() -> list[str]: ...
-def domain(
-    name: str | None = None, *, step_limit: int | None = None, more: float | None = None
-) -> FiniteDomain | list[str]:
+def domain(name: str | None = None, *, step_limit: int | None = None) -> FiniteDomain | list[str]:
     """A domain by name; without a name, the names there are.
 
     Args:
         name: One of the names.
         step_limit: Steps after which an episode is truncated (default: the paper's).
-        more: Of `echo`, the probability that nature adds a letter (default: 0.75).
 
     >>> domain("maze-10x10", step_limit=15).step_limit
     15
@@ -422,8 +398,5 @@ def domain(
     if name not in BUILDERS:
         fix = f"{did_you_mean(name, names())}; pdrm.load_domain reads a file"
         raise UnknownDomain(f"unknown domain `{name}`", fix=fix)
-    if more is not None and name != "echo":
-        fix = "leave it out, or use `echo`"
-        raise BadDomainSetting(f"domain `{name}` has no setting `more`", fix=fix)
-    given = {"step_limit": step_limit, "more": more}
-    return BUILDERS[name](**{field: value for field, value in given.items() if value is not None})
+    build = BUILDERS[name]
+    return build() if step_limit is None else build(step_limit=step_limit)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from math import inf
 
@@ -29,9 +28,10 @@ from pdrm.paper.evidence import (
     learn_as_fast,
     learn_before,
     or_never,
+    rule,
     success,
 )
-from pdrm.paper.facts import size_facts, theory_facts
+from pdrm.paper.facts import theory_facts
 from pdrm.paper.figures import (
     COUNTERFACTUAL,
     HIERARCHICAL,
@@ -59,17 +59,14 @@ TIE = (
 LATER = "letter-longer"
 
 
-def _rise_late(evidence: Evidence) -> list[ClaimPart]:
+def _rise_late(evidence: Evidence) -> Iterator[ClaimPart]:
     """Section 7.1: Q-CRA and pdRM "manage to increase their accrued rewards only towards the end of the training episodes"."""
-    parts = []
     for line in LATE:
-        curves = evidence.curves("letter", line)
-        median = curves.median.tolist()
-        first, middle, final = median[0], median[len(median) // 2], median[-1]
+        medians = evidence.medians("letter", line)
+        first, middle, final = medians[0], medians[len(medians) // 2], medians[-1]
         numbers = {"first": first, "half-way": middle, "final": final}
         text = f"{line} rises more in the second half than in the first"
-        parts.append(ClaimPart(text, final - middle > middle - first, numbers))
-    return parts
+        yield ClaimPart(text, final - middle > middle - first, numbers)
 
 
 # --- 1-TreasureMaze and MultipleTreasureMaze (Sections 7.2 and 7.3).
@@ -89,33 +86,24 @@ A_MICROSECOND = (
 )
 
 
-def _soon(evidence: Evidence) -> list[ClaimPart]:
+def _soon(evidence: Evidence) -> Iterator[ClaimPart]:
     """Section 7.3: "given the longer episodes compared to the 1-TreasureMaze domain, the agents were also able to learn to
     consistently achieve the task in a relatively small number of episodes". Relatively: not more than in the 1-TreasureMaze of
     that size."""
-    parts = []
     for multi, single in zip(MULTI, LARGE, strict=True):
         needed = {panel: evidence.training(panel, "1-pdRM") for panel in (multi, single)}
         first, later = map(or_never, needed.values())
-        parts.append(
-            ClaimPart(
-                f"1-pdRM learns {multi} in no more episodes than {single}",
-                first <= later < inf,
-                needed,
-            )
-        )
-    return parts
+        text = f"1-pdRM learns {multi} in no more episodes than {single}"
+        yield ClaimPart(text, first <= later < inf, needed)
 
 
-def _same_values(evidence: Evidence) -> list[ClaimPart]:
+def _same_values(evidence: Evidence) -> Iterator[ClaimPart]:
     """Section 7.2: "it can be shown using the approach in Section 4 that optimal 1-policies […] have the same state values"."""
-    parts = []
     for maze in (SMALL, LARGE[0]):
         answers = theory_facts(evidence.folder)["k"][maze]["1"]
         numbers = {"loss from the start": answers["loss"], "spread of values": answers["spread"]}
         text = f"on {maze} all states that a 1-policy cannot tell apart have the same value"
-        parts.append(ClaimPart(text, answers["same_values"] == "yes", numbers))
-    return parts
+        yield ClaimPart(text, answers["same_values"] == "yes", numbers)
 
 
 # --- DeliverWorld (Section 7.4).
@@ -129,43 +117,35 @@ BOTTOM = -0.9
 """The normalised return below which an agent counts as at the bottom."""
 
 
-def _less_consistent(evidence: Evidence) -> list[ClaimPart]:
-    names = ("hierarchical pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM")
-    shares = {line: success(evidence, EIGHT, line)["mean_success"] for line in names}
-    holds = 0.5 <= shares[names[0]] < min(shares[name] for name in names[1:])
-    text = "hierarchical pdRM achieves it, but less consistently than 1 and 2"
-    return [ClaimPart(text, holds, shares)]
+def _less_consistent(evidence: Evidence) -> Iterator[ClaimPart]:
+    whole, *tops = "hierarchical pdRM", "hierarchical 1-pdRM", "hierarchical 2-pdRM"
+    shares = {line: success(evidence, EIGHT, line)["mean_success"] for line in (whole, *tops)}
+    holds = 0.5 <= shares[whole] < min(shares[name] for name in tops)
+    yield ClaimPart(
+        "hierarchical pdRM achieves it, but less consistently than 1 and 2", holds, shares
+    )
 
 
-def _at_the_bottom(evidence: Evidence) -> list[ClaimPart]:
+def _at_the_bottom(evidence: Evidence) -> Iterator[ClaimPart]:
     curves = evidence.curves(EIGHT, "pdRM")
     trained = curves.at > curves.at[0]  # the first evaluation is of an agent that has hardly learnt
     highest = float(curves.quartiles(curves.normalised).median[trained].max())
     numbers = {"highest normalised median after the first evaluation": highest}
-    return [ClaimPart("pdRM stays at the bottom", highest <= BOTTOM, numbers)]
+    yield ClaimPart("pdRM stays at the bottom", highest <= BOTTOM, numbers)
 
 
-def _more_symbols_help(evidence: Evidence) -> list[ClaimPart]:
+def _one_symbol_loses(evidence: Evidence) -> Iterator[ClaimPart]:
     """Section 7.4: "there are scenarios where it is beneficial for the agent to have access to more than the top symbol"."""
     answers = theory_facts(evidence.folder)["k"][EIGHT]["1"]
-    proved = ClaimPart(
-        f"on {EIGHT} every deterministic 1-policy loses",
-        answers["start"] == "no",
-        {"loss of the best": answers["loss"]},
-    )
-    parts = [proved]
-    for one, two, _ in (PLAIN, COUNTERFACTUAL, HIERARCHICAL):
-        parts += end_below(EIGHT, [one], [two])(evidence)
-    return parts
+    text = f"on {EIGHT} every deterministic 1-policy loses"
+    yield ClaimPart(text, answers["start"] == "no", {"loss of the best": answers["loss"]})
 
 
-def _rise(evidence: Evidence) -> list[ClaimPart]:
-    parts = []
+def _rise(evidence: Evidence) -> Iterator[ClaimPart]:
     for line in ONE_AND_TWO:
-        median = evidence.curves(FOUR_EIGHT, line).median.tolist()
-        numbers = {"first": median[0], "final": median[-1]}
-        parts.append(ClaimPart(f"{line} rises", numbers["final"] > numbers["first"], numbers))
-    return parts
+        medians = evidence.medians(FOUR_EIGHT, line)
+        numbers = {"first": medians[0], "final": medians[-1]}
+        yield ClaimPart(f"{line} rises", medians[-1] > medians[0], numbers)
 
 
 # --- PaintWorld (Appendix C).
@@ -176,19 +156,15 @@ OPTIMUM = -sum(i / (i + 1) for i in STAINS) / len(STAINS)
 ROUNDING = 1e-9
 
 
-def _paint(evidence: Evidence) -> list[ClaimPart]:
+def _paint(evidence: Evidence) -> Iterator[ClaimPart]:
     names = evidence.paper_lines("paint")
-    finals = {line: evidence.curves("paint", line).final_median for line in names}
-    rising = [finals[line] for line in names]
+    finals = {line: evidence.medians("paint", line)[-1] for line in names}
+    rising = list(finals.values())
+    holds = rising == sorted(set(rising))
+    yield ClaimPart("the more symbols are seen, the higher the return", holds, finals)
     optimal = [line for line in names if finals[line] >= OPTIMUM - ROUNDING]
-    return [
-        ClaimPart(
-            "the more symbols are seen, the higher the return",
-            rising == sorted(set(rising)),
-            finals,
-        ),
-        ClaimPart("only k = 5 is optimal", optimal == names[-1:], {**finals, "optimum": OPTIMUM}),
-    ]
+    numbers = {**finals, "optimum": OPTIMUM}
+    yield ClaimPart("only k = 5 is optimal", optimal == names[-1:], numbers)
 
 
 # --- WaterWorld (Section 7.5).
@@ -197,37 +173,34 @@ EARLY = 0.5
 """The share of training by which an agent that solves the task early has learnt."""
 
 
-def _achieve_early(panel: str) -> Rule:
+@rule
+def _achieve_early(evidence: Evidence, panel: str) -> Iterator[ClaimPart]:
     """With the machine the task is solved, and early."""
-
-    def rule(evidence: Evidence) -> list[ClaimPart]:
-        steps = int(evidence.curves(panel, WITH).at[-1])
-        (achieved,) = achieve(panel, WITH)(evidence)
-        learnt = evidence.training(panel, WITH)
-        early = achieved.holds and learnt is not None and learnt <= EARLY * steps
-        numbers = {"steps": learnt, "of": steps}
-        return [achieved, ClaimPart(f"{WITH} achieves early", early, numbers)]
-
-    return rule
+    (achieved,) = achieve(panel, WITH)(evidence)
+    yield achieved
+    learnt = evidence.training(panel, WITH)
+    steps = int(evidence.curves(panel, WITH).at[-1])
+    early = achieved.holds and or_never(learnt) <= EARLY * steps
+    yield ClaimPart(f"{WITH} achieves early", early, {"steps": learnt, "of": steps})
 
 
-def _improve(evidence: Evidence) -> list[ClaimPart]:
-    curves = evidence.curves(WATER_MAPS[0], RECURRENT)
-    median = curves.median.tolist()
-    before, after, spread = median[0], median[-1], _spread(curves)
+def _improve(evidence: Evidence) -> Iterator[ClaimPart]:
+    medians = evidence.medians(WATER_MAPS[0], RECURRENT)
+    before, after, spread = medians[0], medians[-1], _spread(evidence, RECURRENT)
     numbers = {"before": before, "after": after, "spread": round(spread, 1)}
-    text = f"{RECURRENT} improves by more than it varies"
-    return [ClaimPart(text, after - before > spread, numbers)]
+    yield ClaimPart(
+        f"{RECURRENT} improves by more than it varies", after - before > spread, numbers
+    )
 
 
-def _vary_more(evidence: Evidence) -> list[ClaimPart]:
-    spreads = {line: _spread(evidence.curves(WATER_MAPS[0], line)) for line in (RECURRENT, WITH)}
+def _vary_more(evidence: Evidence) -> Iterator[ClaimPart]:
+    spreads = {line: _spread(evidence, line) for line in (RECURRENT, WITH)}
     shown = {line: round(spread, 1) for line, spread in spreads.items()}
-    return [ClaimPart(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown)]
+    yield ClaimPart(f"{RECURRENT} varies more", spreads[RECURRENT] > spreads[WITH], shown)
 
 
-def _spread(curves: Curves) -> float:
-    return float(curves.final_returns.std())
+def _spread(evidence: Evidence, line: str) -> float:
+    return float(evidence.curves(WATER_MAPS[0], line).final_returns.std())
 
 
 BY_TWO_AGENTS: Mapping[str, Callable[[str], tuple[Rule, ...]]] = {
@@ -267,29 +240,26 @@ def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
     return curves
 
 
-def _dip(evidence: Evidence) -> list[ClaimPart]:
+def _dip(evidence: Evidence) -> Iterator[ClaimPart]:
     """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
     outperform its initial results". An episode is read as an evaluation: there are 31 of them."""
-    curves = _with_20_tests(evidence, WATER_MAPS[0])
-    median = curves.median.tolist()
-    before = max(median[:FIRST_DIP])
-    dip = min(median[FIRST_DIP : LAST_DIP + 1])
-    final = median[-1]
+    medians = _with_20_tests(evidence, WATER_MAPS[0]).median.tolist()
+    before = max(medians[:FIRST_DIP])
+    dip = min(medians[FIRST_DIP : LAST_DIP + 1])
+    final = medians[-1]
     numbers = {"best of the first five": before, "lowest of the 5th to 20th": dip, "final": final}
     dips = f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test"
-    return [
-        ClaimPart(dips, dip < before, numbers),
-        ClaimPart(f"{WITH} ends above its first tests", final > before, numbers),
-    ]
+    yield ClaimPart(dips, dip < before, numbers)
+    yield ClaimPart(f"{WITH} ends above its first tests", final > before, numbers)
 
 
-def _from_the_20th(evidence: Evidence) -> list[ClaimPart]:
+def _from_the_20th(evidence: Evidence) -> Iterator[ClaimPart]:
     """Section 7.5: "a policy that consistently achieved the task in the test episodes from the 20th training episode"."""
     curves = _with_20_tests(evidence, WATER_MAPS[1])
     shares = np.median(curves.success.mean(axis=2), axis=0)
     lowest = float(shares[LAST_DIP:].min())
     text = f"{WITH} achieves every test from the {LAST_DIP}th on"
-    return [ClaimPart(text, lowest == 1, {"lowest median success": lowest, "tests": len(shares)})]
+    yield ClaimPart(text, lowest == 1, {"lowest median success": lowest, "tests": len(shares)})
 
 
 # --- Claims that no run shows: the sizes of Section 5, and the translations of Appendices A and B.
@@ -297,26 +267,24 @@ def _from_the_20th(evidence: Evidence) -> list[ClaimPart]:
 LONGEST_WORD = 6
 
 
-def _size(name: str, evidence: Evidence) -> list[ClaimPart]:
-    fact = size_facts(evidence.folder)[name]
-    return [ClaimPart(fact["claim"], fact["holds"], fact["numbers"])]
+@rule
+def _size(evidence: Evidence, name: str) -> Iterator[ClaimPart]:
+    fact = theory_facts(evidence.folder)["claims"][name]
+    yield ClaimPart(fact["claim"], fact["holds"], fact["numbers"])
 
 
-def _translate(_evidence: Evidence) -> list[ClaimPart]:
+def _translate(_evidence: Evidence) -> Iterator[ClaimPart]:
     """Appendix A's pair on every word of up to six labels: its automaton, our translation of it, and the printed machine."""
     automaton, printed = catalogue("letter-counting"), catalogue("letter-pushdown")
-    translated = pushdown_machine(automaton)
     labels = [frozenset(), *(frozenset((event,)) for event in automaton.events)]
     words = [word for length in range(LONGEST_WORD + 1) for word in product(labels, repeat=length)]
-    parts = []
     for name, machine in (
-        ("Appendix B's translation", translated),
+        ("Appendix B's translation", pushdown_machine(automaton)),
         ("Appendix A's machine", printed),
     ):
         differing = sum(automaton.run(word).reward != machine.run(word).reward for word in words)
         text = f"{name} pays what the automaton pays"
-        parts.append(ClaimPart(text, not differing, {"words": len(words), "differing": differing}))
-    return parts
+        yield ClaimPart(text, not differing, {"words": len(words), "differing": differing})
 
 
 # --- Every claim, in the paper's order: its id, what it says, the study whose figure shows it, its rules, and what was chosen afterwards.
@@ -465,7 +433,12 @@ CLAIMS = (
         "deliver-more",
         "in DeliverWorld-8 it helps to see more than the top symbol",
         "",
-        (_more_symbols_help,),
+        (
+            _one_symbol_loses,
+            end_below(EIGHT, ["1-pdRM"], ["2-pdRM"]),
+            end_below(EIGHT, ["1-CpRM"], ["2-CpRM"]),
+            end_below(EIGHT, ["hierarchical 1-pdRM"], ["hierarchical 2-pdRM"]),
+        ),
     ),
     Claim(
         "water-17",
@@ -507,16 +480,14 @@ CLAIMS = (
         "size-full",
         "Theorem 1: rows of full policies against the bound",
         "",
-        (partial(_size, "size-full"),),
+        (_size("size-full"),),
     ),
-    Claim(
-        "size-k", "Theorem 2: rows of k-policies against the bound", "", (partial(_size, "size-k"),)
-    ),
+    Claim("size-k", "Theorem 2: rows of k-policies against the bound", "", (_size("size-k"),)),
     Claim(
         "size-cra",
         "Theorems 3 and 4: counters need no more than whole stacks, and 2ⁿ configurations for marked palindromes",
         "",
-        (partial(_size, "size-cra"),),
+        (_size("size-cra"),),
     ),
     Claim(
         "translate",

@@ -1,4 +1,4 @@
-"""The claims of the paper with their verdicts, and the results as one small table."""
+"""The claims of the paper with their verdicts, as a part of the report."""
 
 from __future__ import annotations
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -60,6 +60,11 @@ class Evidence:
         runs = (run for one in self._studies() for run in one.seeded(self.seeds).runs())
         return any(self.store.done(spec) for _, _, spec in runs)
 
+    def medians(self, panel: str, line: str) -> list[float]:
+        """The median return over the seeds, at each evaluation."""
+        medians: list[float] = self.curves(panel, line).median.tolist()
+        return medians
+
     def paper_lines(self, panel: str) -> list[str]:
         """The paper's own agents in a panel; all agents if the panel is ours."""
         lines = self._panel(panel)[1].lines
@@ -101,8 +106,20 @@ class ClaimPart(NamedTuple):
     """True if a single seed decides it."""
 
 
-Rule = Callable[[Evidence], Sequence[ClaimPart]]
+Rule = Callable[[Evidence], Iterable[ClaimPart]]
 """The parts of a claim that one rule judges; it raises `NotRecorded` if a run is missing."""
+About = ParamSpec("About")
+
+
+def rule(
+    judge: Callable[Concatenate[Evidence, About], Iterable[ClaimPart]],
+) -> Callable[About, Rule]:
+    """Make a rule of a function that judges evidence by panels and agents: given these, it is a rule."""
+
+    def about(*given: About.args, **named: About.kwargs) -> Rule:
+        return lambda evidence: judge(evidence, *given, **named)
+
+    return about
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,20 +232,20 @@ def _seeds_text(numbers: Mapping[str, Any]) -> str:
     return f"{achieving} (95 % interval of the share: {share})"
 
 
-def achieve(panel: str, *lines: str, expected: bool = True) -> Rule:
+@rule
+def achieve(
+    evidence: Evidence, panel: str, *lines: str, expected: bool = True
+) -> Iterator[ClaimPart]:
     """For each agent: in the median over the seeds, all episodes of the final evaluation solve the task; or, if that is expected, not."""
-
-    def part(evidence: Evidence, line: str) -> ClaimPart:
+    for line in lines:
         numbers = success(evidence, panel, line)
         needed = int(numbers["seeds"]) // 2 + 1
-        return ClaimPart(
+        yield ClaimPart(
             f"{line} {'achieves' if expected else 'does not achieve'} {panel}",
             (numbers["median_success"] == 1) == expected,
             numbers,
             close=numbers["seeds_achieving"] in (needed - 1, needed),
         )
-
-    return lambda evidence: [part(evidence, line) for line in lines]
 
 
 def fail(panel: str, *lines: str) -> Rule:
@@ -236,47 +253,45 @@ def fail(panel: str, *lines: str) -> Rule:
     return achieve(panel, *lines, expected=False)
 
 
+@rule
 def end_below(
-    panel: str, lower: Sequence[str], higher: Sequence[str], *, named: bool = False
-) -> Rule:
+    evidence: Evidence,
+    panel: str,
+    lower: Sequence[str],
+    higher: Sequence[str],
+    *,
+    named: bool = False,
+) -> Iterator[ClaimPart]:
     """For each of the lower agents: the median return of its final evaluations is below those of the higher ones.
 
     named: say on which panel."""
     on = f" on {panel}" if named else ""
-
-    def part(evidence: Evidence, line: str) -> ClaimPart:
-        finals = {name: evidence.curves(panel, name).final_median for name in (line, *higher)}
+    for line in lower:
+        finals = {name: evidence.medians(panel, name)[-1] for name in (line, *higher)}
         holds = finals[line] < min(finals[name] for name in higher)
-        return ClaimPart(f"{line} ends below {', '.join(higher)}{on}", holds, finals)
-
-    return lambda evidence: [part(evidence, line) for line in lower]
+        yield ClaimPart(f"{line} ends below {', '.join(higher)}{on}", holds, finals)
 
 
-def learn_before(panel: str, first: Sequence[str], later: Sequence[str]) -> Rule:
+@rule
+def learn_before(
+    evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]
+) -> Iterator[ClaimPart]:
     """None of the later agents needs fewer episodes than one of the first."""
-
-    def rule(evidence: Evidence) -> list[ClaimPart]:
-        needed = {line: evidence.training(panel, line) for line in (*first, *later)}
-        latest = max(or_never(needed[line]) for line in first)
-        soonest = min(or_never(needed[line]) for line in later)
-        text = f"{', '.join(first)} before {', '.join(later)} on {panel}"
-        return [ClaimPart(text, latest <= soonest and latest < inf, needed)]
-
-    return rule
+    needed = {line: evidence.training(panel, line) for line in (*first, *later)}
+    latest = max(or_never(needed[line]) for line in first)
+    soonest = min(or_never(needed[line]) for line in later)
+    text = f"{', '.join(first)} before {', '.join(later)} on {panel}"
+    yield ClaimPart(text, latest <= soonest and latest < inf, needed)
 
 
-def learn_as_fast(panel: str, one: str, other: str) -> Rule:
+@rule
+def learn_as_fast(evidence: Evidence, panel: str, one: str, other: str) -> Iterator[ClaimPart]:
     """Two agents need about the same number of episodes."""
-
-    def rule(evidence: Evidence) -> list[ClaimPart]:
-        needed = {line: evidence.training(panel, line) for line in (one, other)}
-        low, high = sorted(map(or_never, needed.values()))
-        between_tests = float(np.diff(evidence.curves(panel, one).at).max())
-        close = high <= max(AS_FAST * low, low + between_tests)
-        text = f"{one} about as fast as {other}"
-        return [ClaimPart(text, close and high < inf, needed)]
-
-    return rule
+    needed = {line: evidence.training(panel, line) for line in (one, other)}
+    low, high = sorted(map(or_never, needed.values()))
+    between_tests = float(np.diff(evidence.curves(panel, one).at).max())
+    close = high <= max(AS_FAST * low, low + between_tests)
+    yield ClaimPart(f"{one} about as fast as {other}", close and high < inf, needed)
 
 
 def or_never(episodes: int | None) -> float:

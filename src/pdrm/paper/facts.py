@@ -9,39 +9,35 @@ from typing import Any
 
 from pdrm import __version__
 from pdrm.analysis.k_search import check_k
-from pdrm.analysis.size_claims import size_claims
+from pdrm.analysis.size_claims import DOMAINS, size_claims
 from pdrm.analysis.sizes import sizes
 from pdrm.files import parse_record, write_atomically
 from pdrm.learning.settings import PAPER_SETTINGS
 
-SIZES, THEORY = "sizes.json", "theory.json"
-"""The files next to the runs."""
+FACTS = "facts.json"
+"""The file next to the runs."""
 CHECKED = (
     *("letter", "maze-5x5", "maze-10x10", "multi-10x10"),
     *("deliver-8", "deliver-4-8", "paint", "echo"),
 )
-COUNTED = ("letter", "maze-5x5", "maze-10x10", "multi-10x10", "deliver-8", "paint")
 KS = range(6)
 SECONDS = 10.0
 """The time for each domain; some answers need more and stay undecided here."""
 
 
-def size_facts(folder: Path) -> dict[str, Any]:
-    """The facts about sizes by the id of the claim."""
-    return read_or_find(folder / SIZES, lambda: {fact["id"]: fact for fact in size_claims()})
-
-
 def theory_facts(folder: Path) -> dict[str, Any]:
-    """Which k is enough, and the sizes of policies, by domain."""
+    """Which k is enough and the sizes of policies, by domain; and what that says of the claims about sizes, by id."""
 
     def find() -> dict[str, Any]:
         answers = {}
         for name in CHECKED:
             discount = float(PAPER_SETTINGS[name]["discount"])
             answers[name] = check_k(name, k=KS, discount=discount, seconds=SECONDS).record()["k"]
-        return {"k": answers, "sizes": {name: sizes(name) for name in COUNTED}}
+        counted = {name: sizes(name) for name in DOMAINS}
+        claims = {fact["id"]: fact for fact in size_claims([*counted.values()])}
+        return {"k": answers, "sizes": counted, "claims": claims}
 
-    return read_or_find(folder / THEORY, find)
+    return read_or_find(folder / FACTS, find)
 
 
 def read_or_find(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:

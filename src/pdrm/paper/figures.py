@@ -1,10 +1,9 @@
-"""The paper's figures as data, in its order, and by name; each study is built when it is first asked for."""
+"""The paper's figures as data, in its order, and by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache, partial
 from itertools import chain
 from typing import Any
 
@@ -37,55 +36,65 @@ AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
 }
 NO_STACK, DEDUPLICATED, SUMMARY = "0-pdRM (ours)", "1-CpRM, deduplicated (ours)", "summary (ours)"
 
-Lines = Mapping[str, Mapping[str, Any]]
-"""The lines of a panel by name, each with its settings."""
+
+def _lines(*names: str, **settings: float) -> list[AgentLine]:
+    """Some tabular agents with the same settings."""
+    lines = []
+    for name in names:
+        agent, k, own = AGENTS[name]
+        line = AgentLine(
+            name=name, agent=agent, k=k, settings={**own, **settings}, ours="ours" in name
+        )
+        lines.append(line)
+    return lines
 
 
 def _panel(
-    domain: str, title: str, figure: str, success: str, lines: Lines, name: str = ""
+    domain: str,
+    title: str,
+    figure: str,
+    lines: Iterable[AgentLine],
+    name: str = "",
+    machine: str | None = None,
 ) -> Panel:
-    """A panel of tabular agents; without a name it is called after its domain."""
-    made = []
-    for called, settings in lines.items():
-        agent, k, own = AGENTS[called]
-        made.append(
-            AgentLine(
-                name=called,
-                agent=agent,
-                k=k,
-                settings={**own, **settings},
-                ours="ours" in called,
-            )
-        )
+    """A panel; without a name it is called after its domain."""
     return Panel(
         name=name or domain,
         domain=domain,
+        machine=machine,
         title=title,
         figure=figure,
-        success=(success,),
-        lines=tuple(made),
+        lines=tuple(lines),
     )
 
 
-def _lines(*names: str, **settings: float) -> Lines:
-    """Some lines with the same settings."""
-    return dict.fromkeys(names, settings)
+def _study(name: str, title: str, *panels: Panel, figure: str = "") -> Study:
+    return Study(name=name, title=title, figure=figure, panels=panels)
 
 
 # --- Figure 2: LetterEnv, six agents.
 
-
-def _letter() -> Study:
-    names = ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", NO_STACK, DEDUPLICATED)
-    panel = _panel("letter", "LetterEnv", "Figure 2", "u2", _lines(*names))
-    return Study(name="letter", title="LetterEnv", panels=(panel,))
-
-
-def _letter_longer() -> Study:
-    lines = _lines("pdRM", "Q-CRA", episodes=20_000)
-    title, name = "LetterEnv, 20,000 episodes", "letter-longer"
-    panel = _panel("letter", title, "next to Figure 2", "u2", lines, name)
-    return Study(name=name, title="LetterEnv, trained four times as long", panels=(panel,))
+LETTER = _study(
+    "letter",
+    "LetterEnv",
+    _panel(
+        "letter",
+        "LetterEnv",
+        "Figure 2",
+        _lines("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", NO_STACK, DEDUPLICATED),
+    ),
+)
+LETTER_LONGER = _study(
+    "letter-longer",
+    "LetterEnv, trained four times as long",
+    _panel(
+        "letter",
+        "LetterEnv, 20,000 episodes",
+        "next to Figure 2",
+        _lines("pdRM", "Q-CRA", episodes=20_000),
+        "letter-longer",
+    ),
+)
 
 
 # --- Figure 3, left, and the three figures of Appendix E: 1-TreasureMaze, six agents on each of three mazes.
@@ -105,18 +114,13 @@ def _maze_panel(size: str) -> Panel:
     """The paper's agents; and ours: no stack at all (k = 0), and counterfactuals that stay within bounds."""
     budget = round(PER_SECOND * SECONDS[size])
     title = size.replace("x", "×")
-    lines: Lines = {
-        **_lines("pdRM", "1-pdRM"),
-        **_lines("CpRM", "1-CpRM", updates_per_episode=budget),
-        **_lines("Q-CRA", "CQL-CRA", operations_per_episode=budget),
-        **_lines(NO_STACK, DEDUPLICATED),
-    }
-    return _panel(f"maze-{size}", title, f"Appendix E, 1-TreasureMaze, {title}", "home", lines)
-
-
-def _maze() -> Study:
-    panels = tuple(map(_maze_panel, SECONDS))
-    return Study(name="maze", title="1-TreasureMaze", figure="Figure 3, left", panels=panels)
+    lines = [
+        *_lines("pdRM", "1-pdRM"),
+        *_lines("CpRM", "1-CpRM", updates_per_episode=budget),
+        *_lines("Q-CRA", "CQL-CRA", operations_per_episode=budget),
+        *_lines(NO_STACK, DEDUPLICATED),
+    ]
+    return _panel(f"maze-{size}", title, f"Appendix E, 1-TreasureMaze, {title}", lines)
 
 
 def _timed_panel(size: str) -> Panel:
@@ -124,35 +128,36 @@ def _timed_panel(size: str) -> Panel:
     seconds = SECONDS[size]
     title = size.replace("x", "×")
     limits = {"seconds_per_episode": seconds, "operations_per_episode": MOST_OPERATIONS}
-    lines: Lines = {
-        **_lines("CpRM", "1-CpRM", seconds_per_episode=seconds),
-        **_lines("Q-CRA", "CQL-CRA", **limits),
-    }
-    figure = f"next to Appendix E, 1-TreasureMaze, {title}"
-    shown, name = f"{title}, {seconds:g} s per episode", f"maze-{size}-wall-clock"
-    panel = _panel(f"maze-{size}", shown, figure, "home", lines, name)
-    timed = tuple(replace(line, agent=READ[line.agent_name]) for line in panel.lines)
-    return replace(panel, lines=timed)
+    lines = [
+        *_lines("CpRM", "1-CpRM", seconds_per_episode=seconds),
+        *_lines("Q-CRA", "CQL-CRA", **limits),
+    ]
+    return _panel(
+        f"maze-{size}",
+        f"{title}, {seconds:g} s per episode",
+        f"next to Appendix E, 1-TreasureMaze, {title}",
+        (replace(line, agent=READ[line.agent_name]) for line in lines),
+        f"maze-{size}-wall-clock",
+    )
 
 
-def _maze_wall_clock() -> Study:
-    title = "1-TreasureMaze, with the paper's limits of wall-clock time"
-    panels = tuple(map(_timed_panel, SECONDS))
-    return Study(name="maze-wall-clock", title=title, panels=panels)
+MAZE = _study("maze", "1-TreasureMaze", *map(_maze_panel, SECONDS), figure="Figure 3, left")
+MAZE_WALL_CLOCK = _study(
+    "maze-wall-clock",
+    "1-TreasureMaze, with the paper's limits of wall-clock time",
+    *map(_timed_panel, SECONDS),
+)
 
 
 # --- Figure 3, right: MultipleTreasureMaze, two agents on each of two mazes.
 
-
-def _multi() -> Study:
-    small = _lines("pdRM", "1-pdRM", NO_STACK, DEDUPLICATED)
-    large = _lines("pdRM", "1-pdRM", DEDUPLICATED)
-    panels = (
-        _panel("multi-10x10", "10×10", "", "home", small),
-        _panel("multi-20x20", "20×20", "", "home", large),
-    )
-    title = "MultipleTreasureMaze"
-    return Study(name="multi", title=title, figure="Figure 3, right", panels=panels)
+MULTI = _study(
+    "multi",
+    "MultipleTreasureMaze",
+    _panel("multi-10x10", "10×10", "", _lines("pdRM", "1-pdRM", NO_STACK, DEDUPLICATED)),
+    _panel("multi-20x20", "20×20", "", _lines("pdRM", "1-pdRM", DEDUPLICATED)),
+    figure="Figure 3, right",
+)
 
 
 # --- Figure 4: DeliverWorld-8 (nine agents) and DeliverWorld-4-8 (six agents).
@@ -160,39 +165,34 @@ def _multi() -> Study:
 PLAIN = ("1-pdRM", "2-pdRM", "pdRM")
 COUNTERFACTUAL = ("1-CpRM", "2-CpRM", "CpRM")
 HIERARCHICAL = ("hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM")
-LONGER = 4
-"""The factor of the longer training of Q-learning on DeliverWorld-4-8."""
+NINE = (*PLAIN, *COUNTERFACTUAL, *HIERARCHICAL)
+SIX = (*PLAIN[:2], *COUNTERFACTUAL[:2], *HIERARCHICAL[:2])
+OURS = (NO_STACK, DEDUPLICATED)
 
-
-def _deliver() -> Study:
-    nine = _lines(*PLAIN, *COUNTERFACTUAL, *HIERARCHICAL, NO_STACK, DEDUPLICATED)
-    k_only = (*PLAIN[:2], *COUNTERFACTUAL[:2], *HIERARCHICAL[:2])
-    six = _lines(*k_only, NO_STACK, DEDUPLICATED)
-    eight = _panel("deliver-8", "DeliverWorld-8", "Figure 4, left", "done", nine)
-    four = _panel("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", "done", six)
-    return Study(name="deliver", title="DeliverWorld", panels=(eight, four))
-
-
-def _deliver_longer() -> Study:
-    lines = _lines("1-pdRM", "2-pdRM", episodes=LONGER * 15_000)
-    title = "DeliverWorld-4-8, 60,000 episodes"
-    figure, name = "next to Figure 4, right", "deliver-4-8-longer"
-    panel = _panel("deliver-4-8", title, figure, "done", lines, name)
-    title = "DeliverWorld-4-8, trained four times as long"
-    return Study(name="deliver-longer", title=title, panels=(panel,))
+DELIVER = _study(
+    "deliver",
+    "DeliverWorld",
+    _panel("deliver-8", "DeliverWorld-8", "Figure 4, left", _lines(*NINE, *OURS)),
+    _panel("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", _lines(*SIX, *OURS)),
+)
+DELIVER_LONGER = _study(
+    "deliver-longer",
+    "DeliverWorld-4-8, trained four times as long",
+    _panel(
+        "deliver-4-8",
+        "DeliverWorld-4-8, 60,000 episodes",
+        "next to Figure 4, right",
+        _lines("1-pdRM", "2-pdRM", episodes=60_000),
+        "deliver-4-8-longer",
+    ),
+)
 
 
 # --- The figure of Appendix C: PaintWorld, five agents that see one to five symbols.
 
-
-def _paint() -> Study:
-    lines = _lines("1-pdRM", "2-pdRM", "3-pdRM", "4-pdRM", "pdRM", NO_STACK)
-    panel = _panel("paint", "PaintWorld", "Appendix C", "clean", lines)
-    shown = tuple(
-        replace(line, k="5", colour="5-pdRM") if line.name == "pdRM" else line
-        for line in panel.lines
-    )
-    return Study(name="paint", title="PaintWorld", panels=(replace(panel, lines=shown),))
+FIVE = AgentLine(name="pdRM", agent="q", k="5", colour="5-pdRM")
+PAINTERS = [*_lines("1-pdRM", "2-pdRM", "3-pdRM", "4-pdRM"), FIVE, *_lines(NO_STACK)]
+PAINT = _study("paint", "PaintWorld", _panel("paint", "PaintWorld", "Appendix C", PAINTERS))
 
 
 # --- Figure 5: WaterWorld, three deep agents on each of two maps; and ours, under names of their own.
@@ -239,137 +239,129 @@ BESIDE = "next to Figure 5"
 
 
 def _water_panel(
+    study: str,
     domain: str,
     lines: Iterable[AgentLine],
-    study: str,
     machine: str | None = None,
     figure: str = BESIDE,
 ) -> Panel:
     side = domain.removeprefix("water-")
-    return Panel(
-        name=f"{study}-{side}",
-        domain=domain,
-        machine=machine,
-        title=f"{side} × {side}",
-        figure=figure,
-        success=("done",),
-        lines=tuple(lines),
-    )
+    return _panel(domain, f"{side} × {side}", figure, lines, f"{study}-{side}", machine)
 
 
-def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> tuple[AgentLine, ...]:
+def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> list[AgentLine]:
     """PPO that sees the machine, PPO that does not, and recurrent PPO that does not."""
-    return (
+    return [
         AgentLine(name=WITH, agent="ppo", k=1, settings=ppo, ours=ours),
         AgentLine(name=WITHOUT, agent="ppo", k="none", settings=ppo, ours=ours),
         AgentLine(name=RECURRENT, agent="rppo", k="none", settings=rppo, ours=ours),
-    )
+    ]
 
 
-def _printed(domain: str, study: str, **changed: float) -> Panel:
+def _printed(study: str, domain: str, **changed: float) -> Panel:
     """The paper's settings, with some changed."""
     steps, ppo_rate, rppo_rate = BY_MAP[domain]
     shared = {**PRINTED, "total_timesteps": steps, **changed}
     ppo = {**shared, **PRINTED_PPO, "learning_rate": ppo_rate}
     rppo = {**shared, **PRINTED_RPPO, "learning_rate": rppo_rate}
     lines = _three(ppo, rppo, ours=bool(changed))
-    return _water_panel(domain, lines, study, figure=BESIDE if changed else "Figure 5")
+    return _water_panel(study, domain, lines, figure=BESIDE if changed else "Figure 5")
 
 
 def _water(name: str, title: str, **changed: float) -> Study:
-    panels = tuple(_printed(domain, name, **changed) for domain in WATER_MAPS)
-    return Study(name=name, title=title, panels=panels)
+    return _study(name, title, *(_printed(name, domain, **changed) for domain in WATER_MAPS))
 
 
 def _tuned(name: str, title: str, machine: str | None = None) -> Study:
     lines = _three({}, {}, ours=True)
-    panels = tuple(_water_panel(domain, lines, name, machine) for domain in WATER_MAPS)
-    return Study(name=name, title=title, panels=panels)
+    panels = (_water_panel(name, domain, lines, machine) for domain in WATER_MAPS)
+    return _study(name, title, *panels)
 
 
 def _off_policy() -> Study:
+    name = "water-off-policy"
     lines = [
         AgentLine(
-            name=f"{agent.upper()} + {name}",
+            name=f"{agent.upper()} + {shown}",
             agent=agent,
             k=1,
             settings={"counterfactuals": number},
             ours=True,
         )
         for agent in ("dqn", "sac")
-        for number, name in ((0, "1-pdRM"), (2, "1-CpRM"))
+        for number, shown in ((0, "1-pdRM"), (2, "1-CpRM"))
     ]
-    panel = _water_panel("water-17", lines, "water-off-policy")
-    return Study(name="water-off-policy", title="WaterWorld, off-policy agents", panels=(panel,))
+    return _study(name, "WaterWorld, off-policy agents", _water_panel(name, "water-17", lines))
+
+
+WATER = (
+    _water("water", "WaterWorld"),
+    _tuned("water-tuned", "WaterWorld, tuned"),
+    _off_policy(),
+    _tuned("water-strict", "WaterWorld, tuned, with the strict machine", "water-strict"),
+    _water("water-scaled", "WaterWorld, as printed but for the scale of rewards", **SCALED),
+)
 
 
 # --- Figure 5 under other physics: the paper prints none, so each choice here is a reading of it.
 
+FAST = WaterWorld(ball_speed=1.0, acceleration=1.0, top_speed=3.0)
 PHYSICS = {
-    "slow": (0.3, 0.5, 0.5, 1.5),
-    "fast": (0.3, 1.0, 1.0, 3.0),
-    "small and fast": (0.2, 1.0, 1.0, 3.0),
-    "large": (0.5, 0.5, 0.5, 1.5),
-    "large and fast": (0.5, 1.0, 1.0, 3.0),
-    "largest": (1.0, 0.5, 0.5, 1.5),
-    "scaled from 400 pixels": (0.64, 1.275, 1.275, 3.8),
+    "slow": WaterWorld(),
+    "fast": FAST,
+    "small and fast": replace(FAST, radius=0.2),
+    "large": WaterWorld(radius=0.5),
+    "large and fast": replace(FAST, radius=0.5),
+    "largest": WaterWorld(radius=1.0),
+    "scaled from 400 pixels": WaterWorld(
+        radius=0.64, ball_speed=1.275, acceleration=1.275, top_speed=3.8
+    ),
 }
-"""Name -> radius, speed of the balls, push, top speed. The first is the default; the last is Toro Icarte's WaterWorld, whose box
-is 400 pixels wide, scaled to a side of 17."""
+"""The first is the default; the last is Toro Icarte's WaterWorld, whose box is 400 pixels wide, scaled to a side of 17."""
 
 
-def _under(physics: str, name: str, changed: Mapping[str, float]) -> Study:
+def _under(physics: str, ending: str, changed: Mapping[str, float]) -> Study:
     """Both maps with these physics, PPO with and without the machine, at the printed settings; rewards maybe a thousandth."""
-    radius, ball_speed, acceleration, top_speed = PHYSICS[physics]
+    name = f"water-{physics.replace(' ', '-')}{ending}"
     panels = []
     for domain in WATER_MAPS:
-        panel = _printed(domain, name, test_every=200_000, **changed)
-        world = WaterWorld(
-            side=SIDES[domain],
-            radius=radius,
-            ball_speed=ball_speed,
-            acceleration=acceleration,
-            top_speed=top_speed,
-        )
-        panels.append(replace(panel, domain=world, machine="water", lines=panel.lines[:2]))
+        panel = _printed(name, domain, test_every=200_000, **changed)
+        world = replace(PHYSICS[physics], side=SIDES[domain])
+        panels.append(replace(panel, domain=world, lines=panel.lines[:2]))
     title = f"WaterWorld, {physics}{', rewards of a thousandth' if changed else ''}"
-    return Study(name=name, title=title, panels=tuple(panels), seeds=3)
+    return replace(_study(name, title, *panels), seeds=3)
 
 
-def _physics_studies() -> dict[str, Callable[[], Study]]:
-    found: dict[str, Callable[[], Study]] = {}
-    for physics in PHYSICS:
-        for ending, changed in (("", {}), ("-scaled", SCALED)):
-            name = f"water-{physics.replace(' ', '-')}{ending}"
-            found[name] = partial(_under, physics, name, changed)
-    return found
+UNDER_OTHER_PHYSICS = tuple(
+    _under(physics, ending, changed)
+    for physics in PHYSICS
+    for ending, changed in (("", {}), ("-scaled", SCALED))
+)
 
 
 # --- Ours: the agent `summary`, with the whole stack in view, and 1-CpRM. A study of its own, because `summary` needs evaluations after every episode, where
 # the figures have one every hundred; its runs come with the package. LetterEnv is left out: its moves are a matter of chance, which `summary` refuses.
 
-FINDS = {  # domain -> its title, the state that means success, the figure, and the episodes of both agents
-    "maze-5x5": ("1-TreasureMaze, 5×5", "home", "Appendix E", 10, 500),
-    "maze-10x10": ("1-TreasureMaze, 10×10", "home", "Appendix E", 10, 500),
-    "maze-20x20": ("1-TreasureMaze, 20×20", "home", "Appendix E", 10, 500),
-    "multi-10x10": ("MultipleTreasureMaze, 10×10", "home", "Figure 3, right", 20, 2_000),
-    "multi-20x20": ("MultipleTreasureMaze, 20×20", "home", "Figure 3, right", 20, 2_000),
-    "deliver-8": ("DeliverWorld-8", "done", "Figure 4, left", 10, 500),
-    "deliver-4-8": ("DeliverWorld-4-8", "done", "Figure 4, right", 10, 500),
-}
+
+def _whole_stack_panel(panel: Panel, few: int, many: int) -> Panel:
+    """The domain of a panel; `few` are the episodes of the agent `summary`, `many` those of 1-CpRM."""
+    domain = panel.name
+    lines = [
+        *_lines(SUMMARY, episodes=few, test_every=1),
+        *_lines(DEDUPLICATED, episodes=many, test_every=10),
+    ]
+    return _panel(
+        domain, domain, f"next to {panel.figure or MULTI.figure}", lines, f"ours-{domain}"
+    )
 
 
-def _ours() -> Study:
-    panels = []
-    for domain, (title, success, figure, few, many) in FINDS.items():
-        lines: Lines = {
-            SUMMARY: {"episodes": few, "test_every": 1},
-            DEDUPLICATED: {"episodes": many, "test_every": 10},
-        }
-        about = (title, f"next to {figure}", success)
-        panels.append(_panel(domain, *about, lines, f"ours-{domain}"))
-    return Study(name="ours", title="Ours: with the whole stack in view", panels=tuple(panels))
-
+WHOLE_STACK = _study(
+    "ours",
+    "Ours: with the whole stack in view",
+    *(_whole_stack_panel(panel, 10, 500) for panel in MAZE.panels),
+    *(_whole_stack_panel(panel, 20, 2_000) for panel in MULTI.panels),
+    *(_whole_stack_panel(panel, 10, 500) for panel in DELIVER.panels),
+)
 
 NOTES = {
     "ours": "Ours, not in the paper, and no claim is judged by it: the agent `summary` learns the moves of a deterministic environment and composes, from "
@@ -388,53 +380,28 @@ NOTES = {
 
 # --- The studies by name, and those that run when nothing is named.
 
-STUDIES = ("letter", "maze", "multi", "deliver", "paint")
-"""The tabular figures, in the paper's order: they run when nothing is named."""
-
-DEEP = ("water", "water-tuned", "water-off-policy", "water-strict", "water-scaled")
-
-ON_REQUEST = (*DEEP, "ours", "maze-wall-clock", "letter-longer", "deliver-longer")
+TABULAR = (LETTER, MAZE, MULTI, DELIVER, PAINT)
+ON_REQUEST = (*WATER, WHOLE_STACK, MAZE_WALL_CLOCK, LETTER_LONGER, DELIVER_LONGER)
 """Run only when named: deep agents, which need a GPU, ours, and what takes hours by its own limits."""
+BY_NAME = {one.name: one for one in (*TABULAR, *ON_REQUEST, *UNDER_OTHER_PHYSICS)}
 
-EVERY = (*STUDIES, *ON_REQUEST)
-
-BUILDERS: dict[str, Callable[[], Study]] = {
-    "letter": _letter,
-    "maze": _maze,
-    "multi": _multi,
-    "deliver": _deliver,
-    "paint": _paint,
-    "water": partial(_water, "water", "WaterWorld"),
-    "water-tuned": partial(_tuned, "water-tuned", "WaterWorld, tuned"),
-    "water-off-policy": _off_policy,
-    "water-strict": partial(
-        _tuned, "water-strict", "WaterWorld, tuned, with the strict machine", "water-strict"
-    ),
-    "water-scaled": partial(
-        _water, "water-scaled", "WaterWorld, as printed but for the scale of rewards", **SCALED
-    ),
-    "ours": _ours,
-    "maze-wall-clock": _maze_wall_clock,
-    "letter-longer": _letter_longer,
-    "deliver-longer": _deliver_longer,
-    **_physics_studies(),
-}
-
-WATER_READINGS = tuple(_physics_studies())
+STUDIES = tuple(one.name for one in TABULAR)
+"""The tabular figures, in the paper's order: they run when nothing is named."""
+DEEP = tuple(one.name for one in WATER)
+EVERY = (*STUDIES, *(one.name for one in ON_REQUEST))
+WATER_READINGS = tuple(one.name for one in UNDER_OTHER_PHYSICS)
 """The names of the studies of other physics."""
-
 GROUPS = {"water-readings": WATER_READINGS}
 """Names that stand for several studies."""
 
 
-@cache
 def study(name: str) -> Study:
     """A study by its name.
 
     >>> study("maze").title
     '1-TreasureMaze'
     """
-    return BUILDERS[name]()
+    return BY_NAME[name]
 
 
 def figures(names: list[str], seeds: int | None = None) -> list[Study]:
@@ -445,20 +412,18 @@ def figures(names: list[str], seeds: int | None = None) -> list[Study]:
     >>> [panel.name for study in figures(["maze-5x5", "paint"]) for panel in study.panels]
     ['maze-5x5', 'paint']
     """
+    single = {
+        panel.name: replace(one, panels=(panel,))
+        for one in BY_NAME.values()
+        for panel in one.panels
+    }
+    known = {**single, **BY_NAME}
     found: list[Study] = []
     for name in chain(*(GROUPS.get(name, (name,)) for name in names or STUDIES)):
-        known = study(name) if name in BUILDERS else _study_of_panel(name)
+        if name not in known:
+            fix = did_you_mean(name, [*known, *GROUPS])
+            raise UnknownStudy(f"the paper has no figure `{name}`", fix=fix)
         earlier = {panel.name for one in found for panel in one.panels}
-        panels = tuple(panel for panel in known.panels if panel.name not in earlier)
-        found += [replace(known, panels=panels)] if panels else []
+        panels = tuple(panel for panel in known[name].panels if panel.name not in earlier)
+        found += [replace(known[name], panels=panels)] if panels else []
     return [one.seeded(seeds) for one in found]
-
-
-def _study_of_panel(name: str) -> Study:
-    """The study that a panel belongs to, with this panel alone."""
-    panels = {panel.name: (one, panel) for one in map(study, EVERY) for panel in one.panels}
-    if name not in panels:
-        fix = did_you_mean(name, [*BUILDERS, *panels, *GROUPS])
-        raise UnknownStudy(f"the paper has no figure `{name}`", fix=fix)
-    one, panel = panels[name]
-    return replace(one, panels=(panel,))

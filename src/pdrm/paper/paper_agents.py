@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pdrm.errors import BadSetting, did_you_mean
 from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, Hierarchical, QLearning, Tabular
-
-TIES = ("random", "first")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -20,11 +17,6 @@ class ReadTabular(Tabular):
     """A truncated episode is learnt as one that has ended, with nothing to come."""
     seconds_per_episode: float | None = None
     """Wall-clock seconds after which an episode is truncated, as in the paper. The result then depends on the computer."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ties not in TIES:
-            raise BadSetting(f"ties is {self.ties!r}", fix=did_you_mean(self.ties, TIES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

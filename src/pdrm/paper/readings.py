@@ -8,7 +8,7 @@ and shown unless a folder holds its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial, reduce
 from itertools import product
@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.grids import grid_domain
-from pdrm.domains.paper_domains import MAZE_STEP_LIMITS, domain, letter
+from pdrm.domains.paper_domains import domain, letter, treasure_maze
 from pdrm.errors import UnknownStudy, did_you_mean
-from pdrm.experiments.curves import Store
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 from pdrm.files import ensure_folder, parse_json, write_atomically
@@ -42,6 +40,8 @@ from pdrm.paper.paper_agents import READ
 from pdrm.task import Task
 
 Change = Callable[[Panel], Panel]
+Choices = dict[str, tuple[str, Change]]
+"""Readings by name: the choice in a sentence, and the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,18 @@ class PaperReading:
 
 def _with_task(panel: Panel, task: Task) -> Panel:
     """Another task under the same name, learnt with the same settings."""
-    success = panel.success or task.success
     settings = {**PAPER_SETTINGS.get(panel.name, {}), **panel.settings}
-    changed = Task(task.domain, task.machine, success=success)
-    return replace(panel, domain=changed, settings=settings)
+    return replace(panel, domain=task, settings=settings)
+
+
+def _only(name: str, change: Change) -> Change:
+    """The change of one panel."""
+    return lambda panel: change(panel) if panel.name == name else panel
 
 
 def _domain(name: str, make: Callable[[], FiniteDomain]) -> Change:
     """Another domain of this name."""
-    return lambda panel: _with_task(panel, Task(make())) if panel.name == name else panel
+    return _only(name, lambda panel: _with_task(panel, Task(make())))
 
 
 def _otherwise(text: str) -> Change:
@@ -94,13 +97,11 @@ def _otherwise(text: str) -> Change:
     return change
 
 
-def _settings(
-    agents: Collection[str], settings: Mapping[str, Any], *, read: bool = False
-) -> Change:
-    """Some agents with other settings; read: as `paper_agents` has them, which have more settings."""
+def _settings(names: Collection[str], settings: Mapping[str, Any], *, read: bool = False) -> Change:
+    """Some lines, or all lines of some agents, with other settings; read: as `paper_agents` has them, which have more settings."""
 
     def line(one: AgentLine) -> AgentLine:
-        if one.agent not in agents:
+        if one.name not in names and one.agent not in names:
             return one
         agent = READ[one.agent_name] if read else one.agent
         return replace(one, agent=agent, settings={**one.settings, **settings})
@@ -108,42 +109,21 @@ def _settings(
     return lambda panel: replace(panel, lines=tuple(map(line, panel.lines)))
 
 
-def _only(name: str, change: Change) -> Change:
-    """The change of one panel."""
-    return lambda panel: change(panel) if panel.name == name else panel
-
-
 def _at_python_speed(panel: Panel) -> Panel:
     """Exhaustive counterfactuals within the updates of a plain Python program in the printed time."""
     budget = round(PYTHON_UPDATES * SECONDS[panel.name.removeprefix("maze-")])
-    limit = {"updates_per_episode": budget}
-    lines = (
-        replace(one, settings={**one.settings, **limit})
-        if limit.keys() <= one.settings.keys()
-        else one
-        for one in panel.lines
-    )
-    return replace(panel, lines=tuple(lines))
+    return _settings(("CpRM", "1-CpRM"), {"updates_per_episode": budget})(panel)
 
 
 def _maze(seed: int) -> Change:
-    """A generated maze; the 5×5 one is printed in the paper and stays."""
+    """Generated mazes; the 5×5 one is printed in the paper and stays."""
 
     def change(panel: Panel) -> Panel:
         size = int(panel.name.partition("x")[2])
         if size not in TREASURES:
             return panel
-        default = domain(panel.name)
-        made = grid_domain(
-            panel.name,
-            draw_maze(size, seed, away=TREASURES[size]),
-            {"t": "t", "x": "x"},
-            step_limit=MAZE_STEP_LIMITS[size],
-            directions=True,
-        )
-        lowest, highest = default.lowest, default.highest
-        made = replace(made, machine=default.machine, lowest=lowest, highest=highest)
-        return _with_task(panel, Task(made))
+        grid = draw_maze(size, seed, away=TREASURES[size])
+        return _with_task(panel, Task(treasure_maze(size, grid=grid)))
 
     return change
 
@@ -191,7 +171,7 @@ FIRST_TIE: tuple[str, Change] = (
     "repository that the paper names",
     _settings(("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}, read=True),
 )
-LETTER: dict[str, tuple[str, Change]] = {
+LETTER: Choices = {
     "repository": (
         "the environment of the repository that the paper names: A may turn into B before it is read, "
         "and C shows only after that",
@@ -218,7 +198,7 @@ LETTER["repository-all"] = (
     "all of the repository's choices together, with its probability of ½",
     lambda panel: reduce(lambda changed, name: LETTER[name][1](changed), ALL, panel),
 )
-NOTHING_LEFT: dict[str, tuple[str, Change]] = {
+NOTHING_LEFT: Choices = {
     "end": (
         "with nothing left to retrace, the episode ends and pays 0",
         _otherwise("go lost 0"),
@@ -228,7 +208,7 @@ NOTHING_LEFT: dict[str, tuple[str, Change]] = {
         _otherwise("go lost -1e5"),
     ),
 }
-MAZE: dict[str, tuple[str, Change]] = {
+MAZE: Choices = {
     "first-tie": FIRST_TIE,
     "limit-15": (
         "10×10 with the printed limit of 15 steps",
@@ -237,7 +217,7 @@ MAZE: dict[str, tuple[str, Change]] = {
     "python": ("exhaustive CpRM at 45,000 updates a second, not a million", _at_python_speed),
     **{f"maze-{n}": (f"generated mazes of 10×10 and 20×20, seed {n}", _maze(n)) for n in MAZES},
 }
-DELIVER: dict[str, tuple[str, Change]] = {
+DELIVER: Choices = {
     "four": (
         "the four sequences of 8, and five of 4, that we first chose",
         _deliver(lambda: deliver_tasks(*sequences_of(catalogue("deliver-four")))),
@@ -267,7 +247,7 @@ DELIVER: dict[str, tuple[str, Change]] = {
         _settings(("hrm",), {"r_plus": 1_000.0}),
     ),
 }
-PAINT: dict[str, tuple[str, Change]] = {
+PAINT: Choices = {
     "slow": (
         "the rates of DeliverWorld, not those of the mazes",
         _settings(("q",), SLOW_RATES),
@@ -295,13 +275,10 @@ def reading_of(figure: str, name: str) -> PaperReading:
     'the environment'
     """
     known = {reading.name: reading for reading in READINGS if reading.figure == figure}
-    if name in known:
-        return known[name]
-    if name in about_readings(figure):  # physics are studies
-        fix = f"pdrm reproduce {figure}-{name}"
-    else:
+    if name not in known:
         fix = did_you_mean(name, known) if known else "list them: pdrm claims --readings"
-    raise UnknownStudy(f"figure `{figure}` has no reading `{name}`", fix=fix)
+        raise UnknownStudy(f"figure `{figure}` has no reading `{name}`", fix=fix)
+    return known[name]
 
 
 def about_readings(figure: str) -> dict[str, str]:
@@ -347,13 +324,15 @@ class Cell:
 
 
 def judge_reading(
-    reading: PaperReading | None, figure: str, folder: Path, seeds: int | None = None
+    figure: str, name: str, folder: Path, seeds: int | None = None
 ) -> list[JudgedClaim]:
-    """Judge the claims about a figure under a reading (None for the default), by the runs in a folder.
+    """Judge the claims about a figure under a reading, or by default, by the runs in a folder.
 
     If a claim compares two figures, both are taken under the reading of that name, if both have one.
     """
-    name = None if reading is None else reading.name
+    if figure == "water" and name != DEFAULT:
+        physics = study(f"water-{name}")
+        return judge_physics(physics, Evidence(folder, seeds, (physics,)))
     studies = [one.study for one in READINGS if one.name == name]
     return judge_claims(Evidence(folder, seeds, studies), {figure})
 
@@ -361,35 +340,19 @@ def judge_reading(
 def cells(folder: Path, seeds: int | None = None) -> list[Cell]:
     """Every claim about a figure under every reading that was run in the folder or is recorded."""
     recorded: dict[str, dict[str, list[dict[str, Any]]]] = parse_json(RECORDED.read_bytes())
-    runs = Store.below(folder).root.exists()
     here = run_here(folder)
     found: list[Cell] = []
-    for figure in STUDIES:
-        readings = {one.name: one for one in READINGS if one.figure == figure}
-        for name in (DEFAULT, *readings):
+    for figure in (*STUDIES, "water"):
+        for name in (DEFAULT, *about_readings(figure)):
             own: list[JudgedClaim] = []
-            if runs and (name == DEFAULT or f"{figure} {name}" in here):
-                own = judge_reading(readings.get(name), figure, folder, seeds)
-            if any(one.verdict != NOT_RUN for one in own):
-                found += [Cell(figure, name, one.record(), False) for one in own]
+            if name == DEFAULT or figure == "water" or f"{figure} {name}" in here:
+                own = judge_reading(figure, name, folder, seeds)
+            if any(one.parts for one in own):
+                found += [Cell(figure, name, one.record(), bool(one.recorded_on)) for one in own]
             else:
                 known = recorded.get(figure, {}).get(name, [])
                 found += [Cell(figure, name, record, True) for record in known]
-    return [*found, *_water_cells(folder, seeds)]
-
-
-def _water_cells(folder: Path, seeds: int | None) -> Iterator[Cell]:
-    """The claims about Figure 5, by default and with other physics and rewards."""
-    for name in ("water", *WATER_READINGS):
-        evidence = Evidence(folder, seeds, (study(name),))
-        if name == "water":
-            judged = judge_claims(evidence, {name})
-        else:
-            judged = judge_physics(study(name), evidence)
-        reading = DEFAULT if name == "water" else name.removeprefix("water-")
-        for one in judged:
-            if one.parts:
-                yield Cell("water", reading, one.record(), bool(one.recorded_on))
+    return found
 
 
 def count_holding(found: Iterable[Cell], claim: str) -> str:

@@ -1,6 +1,6 @@
 """Runs that come with the package, for lines without runs of their own: WaterWorld's, which need a GPU, and those of study `ours`.
 
-`recorded/` has a table for each program that was run (a row per test: the means over its episodes) and a JSON file with the
+`recorded/` has a table for each program that was run (a row per test: the means over its episodes) and a JSON file with the study,
 command, device, seconds and settings. The readings of WaterWorld's physics ran as one, and their table has a column for the study.
 """
 
@@ -20,10 +20,6 @@ from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 
 FOLDER = Path(__file__).parent / "recorded"
-PREFIX = {"water": "water-printed"}
-"""The beginning of the names of a study's files, if it is not the study's name."""
-READINGS = "water-readings.csv"
-"""Rows of several studies."""
 VALUES = ("return", "steps", "achieved")
 UNITS = ("timesteps", "episodes")
 """The unit of training: a column of the table."""
@@ -45,12 +41,12 @@ def known_curves(study: Study, panel: Panel, line: AgentLine, store: Store) -> C
 
 def known_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
     """The lines of the studies that have curves, in order."""
-    found = (
-        (study, known_curves(study, panel, line, store))
-        for study in studies
-        for panel, line in study.lines()
-    )
-    return [(study, curves) for study, curves in found if curves is not None]
+    found = []
+    for study in studies:
+        for panel, line in study.lines():
+            curves = known_curves(study, panel, line, store)
+            found += [] if curves is None else [(study, curves)]
+    return found
 
 
 def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | None:
@@ -62,7 +58,7 @@ def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | Non
     >>> curves.returns.shape, curves.unit, curves.origin.device
     ((10, 31, 1), 'timesteps', 'NVIDIA H200, JAX 0.11.2')
     """
-    found = _recordings(study.name).get((panel.task.name, line.name))
+    found = _recordings(FOLDER).get((study.name, panel.task.name, line.name))
     if found is None:
         return None
     times, seeds = (sorted(set(values)) for values in zip(*found.tests, strict=True))
@@ -85,16 +81,17 @@ def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | Non
 
 
 @cache
-def _recordings(study: str) -> dict[tuple[str, str], Recording]:
-    """The recordings of a study, by domain and line."""
-    found: dict[tuple[str, str], Recording] = {}
-    for path in [*sorted(FOLDER.glob(f"{PREFIX.get(study, study)}-*.csv")), FOLDER / READINGS]:
+def _recordings(folder: Path) -> dict[tuple[str, str, str], Recording]:
+    """The recordings in a folder, by study, domain and line."""
+    found: dict[tuple[str, str, str], Recording] = {}
+    for path in sorted(folder.glob("*.csv")):
         about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         origin = Origin(**{name: about[name] for name in Origin._fields if name in about})
         with path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row.get("study", study) == study]
+            rows = list(csv.DictReader(file))
+        unit = next(name for name in UNITS if name in rows[0])
         for row in rows:
-            unit = next(name for name in UNITS if name in row)
-            record = found.setdefault((row["domain"], row["line"]), Recording({}, unit, origin))
+            key = row.get("study", about["study"]), row["domain"], row["line"]
+            record = found.setdefault(key, Recording({}, unit, origin))
             record.tests[int(row[unit]), int(row["seed"])] = [float(row[name]) for name in VALUES]
     return found

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pdrm.analysis.sizes import Sizes
 from pdrm.drawing.markup import Markup, html, join, picture, table
-from pdrm.drawing.plots import EpisodeStep, episode_plot, overview_plot, panel_plot, plot_bytes
+from pdrm.drawing.plots import (
+    EpisodeStep,
+    Plot,
+    episode_plot,
+    overview_plot,
+    panel_plot,
+    plot_bytes,
+)
 from pdrm.drawing.render import draw
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves, by_panel
@@ -21,13 +29,11 @@ from pdrm.experiments.study_report import (
     Section,
     anchor,
     badge,
-    bullets,
     by_study,
     details,
     figure_svg,
     making_section,
     page,
-    plain_name,
     study_section,
 )
 from pdrm.files import RUN_RECORD, FilePath, ensure_folder, write_atomically
@@ -42,8 +48,6 @@ from pdrm.paper.figures import EVERY, NOTES, STUDIES, study
 from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
 
-PREFERRED = ("1-pdRM", "1-CpRM, deduplicated (ours)", "1-CpRM", "pdRM")
-"""The agents whose episode is shown first, among those that end best."""
 INTRODUCTION = Markup(
     '<p class="lead">The experiments of the paper, run again from nothing by one command (WaterWorld: recorded on a GPU, if not run '
     "here), and the verdicts on its claims.</p>"
@@ -72,7 +76,7 @@ def write_report(
         sections.append(readings_section(cells(folder, evidence.seeds)))
         sections += [k_section(facts), sizes_section(facts)]
     sections += [machines_section(), making_section(lines)]
-    introduction = INTRODUCTION + _counts(judged, lines)
+    introduction = INTRODUCTION + _counts(judged)
     text = page("Pushdown reward machines, reproduced", introduction, sections)
     write_atomically(folder / PAGE, text.encode())
     return folder / PAGE
@@ -127,12 +131,13 @@ def find_results(folders: Sequence[Path], seeds: int | None) -> Results:
     return Results(place, lines, [])
 
 
-def _counts(judged: Sequence[JudgedClaim], lines: Lines) -> Markup:
-    """The number of claims that hold, and of runs that were made here."""
+def _counts(judged: Sequence[JudgedClaim]) -> Markup:
+    """The number of claims that hold, do not hold and were not run."""
     verdicts = [one.verdict for one in judged]
-    counts = {name: verdicts.count(name) for name in (HOLDS, DOES_NOT_HOLD, NOT_RUN)}
-    counts["runs"] = sum(len(curves.seeds) for _, curves in lines if curves.origin is None)
-    boxes = (html("div", html("b", f"{count:,}"), name) for name, count in counts.items())
+    boxes = (
+        html("div", html("b", f"{verdicts.count(name)}"), name)
+        for name in (HOLDS, DOES_NOT_HOLD, NOT_RUN)
+    )
     return html("div", *boxes, class_="count")
 
 
@@ -143,19 +148,20 @@ def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[M
     """The paper's figures of a study, with the paper's agents alone: one plot for each panel, or for all as the paper has it."""
     panels = by_panel(curves for curves in lines if not curves.line.ours)
     drawn = [[curves.to_plot() for curves in mine] for mine in panels]
-    svgs: dict[str, bytes] = {}
-    if study.figure and len(panels) > 1:
-        stem = folder / plain_name(f"{study.name}-overview")
-        svgs[f"{study.figure}: {study.title}"] = figure_svg(stem, partial(overview_plot, drawn))
+    plots: list[tuple[str, str, partial[Plot]]] = []
+    if study.figure:
+        caption = f"{study.figure}: {study.title}"
+        plots.append((f"{study.name}-overview", caption, partial(overview_plot, drawn)))
     else:
         for mine, shown in zip(panels, drawn, strict=True):
             panel = mine[0].panel
-            stem = folder / plain_name(f"{panel.name}-paper")
-            caption = f"{panel.figure or study.figure}: {panel.task.name}"
-            svgs[caption] = figure_svg(stem, partial(panel_plot, shown))
+            caption = f"{panel.figure}: {panel.task.name}"
+            plots.append((f"{panel.name}-paper", caption, partial(panel_plot, shown)))
     return [
-        html("a", picture(svg, "svg", caption), href=f"#{anchor(study)}")
-        for caption, svg in svgs.items()
+        html(
+            "a", picture(figure_svg(folder / name, plot), "svg", caption), href=f"#{anchor(study)}"
+        )
+        for name, caption, plot in plots
     ]
 
 
@@ -171,37 +177,33 @@ def _episodes_section(lines: Sequence[Curves]) -> Section:
 
 
 def _episode(lines: Sequence[Curves]) -> Markup:
-    def rank(curves: Curves) -> tuple[bool, float, int]:
-        name = curves.line.name
-        place = PREFERRED.index(name) if name in PREFERRED else len(PREFERRED)
-        return curves.final_success.max() < 1, -round(curves.final_scores.max(), 2), place
-
-    for curves in sorted(lines, key=rank):
-        run = curves.runs[int(np.argmax(curves.final_returns))]
-        spec = run.spec
-        if isinstance(spec.agent, CountingQ) or not (run.folder / POLICY).exists():
-            continue
-        moments = run.episode()
-        shown = [
-            EpisodeStep(one.state, one.configuration.state, one.configuration.stack)
-            for one in moments
-        ]
-        paid = sum(one.reward for one in moments)
-        title = (
-            f"{curves.panel.heading}: {curves.line.name}, seed {spec.seed}; {len(moments) - 1} "
-            f"steps, return {paid:g}, ended in {shown[-1].state}"
-        )
-        return picture(plot_bytes(episode_plot(spec.task.finite, shown), "svg"), "svg", title)
-    return Markup("")
+    best = [(curves, curves.runs[int(np.argmax(curves.final_returns))]) for curves in lines]
+    playable = [
+        (curves, run)
+        for curves, run in best
+        if not isinstance(run.spec.agent, CountingQ) and (run.folder / POLICY).exists()
+    ]
+    if not playable:
+        return Markup("")
+    curves, run = max(playable, key=lambda one: one[0].final_returns.max())
+    moments = run.episode()
+    shown = [
+        EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments
+    ]
+    paid = sum(one.reward for one in moments)
+    title = (
+        f"{curves.panel.heading}: {curves.line.name}, seed {run.spec.seed}; {len(moments) - 1} "
+        f"steps, return {paid:g}, ended in {shown[-1].state}"
+    )
+    return picture(plot_bytes(episode_plot(run.spec.task.finite, shown), "svg"), "svg", title)
 
 
 # --- What can be proved: which k is enough, how large tables get, and the paper's machines.
 
-SIZES = ("full policy", "1-policy", "CRA policy")
 QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 
 
-def k_section(facts: dict[str, Any]) -> Section:
+def k_section(facts: Mapping[str, Any]) -> Section:
     """The smallest k that is enough."""
     rows = [
         [html("code", name), *(_smallest(answers, question) for question in QUESTIONS)]
@@ -216,66 +218,31 @@ def k_section(facts: dict[str, Any]) -> Section:
     return Section("which-k", "Which k is enough", shown)
 
 
-def _smallest(answers: dict[str, Any], question: str) -> Markup:
+def _smallest(answers: Mapping[str, Any], question: str) -> Markup:
     said = {k: found[question] for k, found in answers.items()}
     enough = [k for k, answer in said.items() if answer == "yes"]
-    if enough:
-        return badge(f"k = {enough[0]}", "holds")
-    refused = [k for k, answer in said.items() if answer == "no"]
-    if len(refused) == len(said):
-        return badge("none of 0…5", "fails")
-    return badge(f"not k = {', '.join(refused)}" if refused else "undecided")
+    return badge(f"k = {enough[0]}", "holds") if enough else badge(", ".join(said.values()))
 
 
-def sizes_section(facts: dict[str, Any]) -> Section:
+def sizes_section(facts: Mapping[str, Any]) -> Section:
     """The number of rows of each kind of policy."""
-    rows = []
-    for name, record in facts["sizes"].items():
-        found = {size["what"]: size for size in record["sizes"]}
-        cells = []
-        for what in SIZES:
-            star = "" if found[what]["within"] in (None, record["steps"]) else "*"
-            cells += [_power(found[what]["bound"]), f"{found[what]['reachable']:,}{star}"]
-        holds = "yes" if record["holds"] else "no"
-        rows.append([html("code", name), f"{record['steps']:,}", *cells, holds])
-    body = html(
+    about = html(
         "p",
         "Rows of tables for an episode of the domain's length: the bound by the theorems of Section 5, and what can be "
-        "reached (by a k-policy, in episodes of any length). A star: counted within the first steps only, because the whole would not fit.",
+        "reached (by a k-policy, in episodes of any length).",
     )
-    columns = [f"{what}: {part}" for what in SIZES for part in ("bound", "reachable")]
-    heads = ["domain", "steps", *columns, "all within"]
-    shown = body + table(heads, rows, range(1, len(heads) - 1))
+    shown = about + join(Sizes(record)._repr_html_() for record in facts["sizes"].values())
     return Section("sizes", "How large policies get", shown)
 
 
-def _power(bound: dict[str, Any] | None) -> str:
-    if bound is None:
-        return "none"
-    if bound["exact"] is not None and bound["exact"] < 10**7:
-        return f"{bound['exact']:,}"
-    return Markup("10") + html("sup", f"{bound['log10']:.1f}")
-
-
 def machines_section() -> Section:
-    """Every machine of the catalogue: its drawing, undefined cases and text."""
+    """Every machine of the catalogue: its drawing and its text."""
     names = catalogue_names()
     links = join((html("a", name, href=f"#{name}") for name in names), " ")
-    return Section("machines", "The machines", html("p", links) + join(map(_machine_part, names)))
-
-
-def _machine_part(name: str) -> Markup:
-    machine = catalogue(name)
-    text = catalogue_text(name)
-    lines = (line for line in text.splitlines() if line.startswith("//"))
-    comment = " ".join(line.removeprefix("//").strip() for line in lines)
-    findings = [finding.message for finding in machine.findings()]
-    return join(
-        [
-            html("h3", name, id=name),
-            html("p", comment),
-            draw(machine).html(),
-            details("Where no rule applies", bullets(findings)) if findings else "",
-            details(f"{name}.pdrm", html("pre", text)),
-        ]
-    )
+    parts = [
+        html("h3", name, id=name)
+        + draw(catalogue(name)).html()
+        + details(f"{name}.pdrm", html("pre", catalogue_text(name)))
+        for name in names
+    ]
+    return Section("machines", "The machines", html("p", links) + join(parts))
