@@ -464,7 +464,8 @@ def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[st
         return OwnEnvironment(name, given, settings)
     if {"name": name, **settings} != UNSET:
         fault = f"{', '.join(UNSET)} can only be set of a function that makes an environment"
-        raise BadSetting(fault, fix="leave it out: a domain has its own events and rewards")
+        fix = "give the function: pdrm.Task(lambda: gymnasium.make(…), machine, …); a domain has its own events"
+        raise BadSetting(fault, fix=fix)
     if isinstance(given, Task):
         return given.domain
     if isinstance(given, str | os.PathLike):

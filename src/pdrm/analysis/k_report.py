@@ -338,7 +338,8 @@ class KReport:
             )
         if self.recommended is None:
             how = "the agent `summary`" if self.certain else "k = full"
-            notes.append(f"train with the whole stack ({how})")
+            longer = "" if self.ended == "decided" else "search longer, or "
+            notes.append(f"no k is known to be enough: {longer}train with the whole stack ({how})")
         alike = [k for k, answer in self.answers.items() if answer.spread[0] <= self.step_tolerance]
         best = self.recommended
         if best in self.answers and best not in alike and (safe := [k for k in alike if k > best]):
@@ -383,7 +384,11 @@ class KReport:
         """The loss by k: a bar between its bounds."""
         from pdrm.drawing.plots import loss_plot
 
-        return loss_plot(list(self.loss.items()), f"{self.task.name}: loss of the best k-policy")
+        losses = [
+            (k, (0.0, 0.0) if found["start"] == YES else self.loss[k])
+            for k, found in self.verdicts.items()
+        ]
+        return loss_plot(losses, f"{self.task.name}: loss of the best k-policy")
 
     def record(self) -> dict[str, Any]:
         """The report as JSON values."""
