@@ -22,8 +22,9 @@ from pdrm.errors import (
 from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
+from pdrm.learning.learners import begin
 from pdrm.learning.protocol import Agent, Resumable, SelfTesting, agent_for
-from pdrm.learning.run_folder import RunSpec, begin, is_done
+from pdrm.learning.run_folder import RunSpec, is_done
 from pdrm.learning.run_loop import execute
 from pdrm.task import Task
 
@@ -127,7 +128,7 @@ def test_an_agent_of_your_own_in_a_study_with_ours_and_one_of_stable_baselines(t
 def test_the_example_learns_a_task_with_a_stack():
     run = pdrm.train("echo", DoubleQ(), episodes=1_000, test_every=500, seed=0)
     assert run.curve.final_return == 1
-    assert run.evaluate(5).success == run.success(3) == 1
+    assert run.evaluate(5)["success"] == run.success(3) == 1
     assert run.replay().end == "done"
 
 
@@ -249,10 +250,10 @@ class Trains(Remembers):
     episodes: int = 500
 
 
-def test_a_run_is_loaded_with_its_own_length_and_a_difference_is_named(tmp_path):
+def test_a_run_is_loaded_with_its_own_length_and_a_difference_is_noticed(tmp_path):
     run = pdrm.train("letter", Trains(), folder=tmp_path, **SHORT)
     assert pdrm.Run.load(run.folder, agent=Trains()).spec == run.spec
-    with pytest.raises(BadRunFolder, match="differ in settings/fields/k"):
+    with pytest.raises(BadRunFolder, match="another task or agent"):
         pdrm.Run.load(run.folder, agent=Trains(k=2))
 
 

@@ -8,6 +8,7 @@ is marked. A setting left at None is the task's: the paper's for a domain of the
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -21,6 +22,7 @@ from pdrm.learning.settings import (
     PAPER_SETTINGS,
     SB3_SETTINGS,
     TASK,
+    TESTS_PER_RUN,
     USUAL_DEEP,
     USUAL_DQN,
     USUAL_PPO,
@@ -335,6 +337,24 @@ class Deep(BuiltInAgent):
         super().__post_init__()
         _check_shaping(self)
 
+    @property
+    @abstractmethod
+    def rollout(self) -> int:
+        """Steps of each environment between updates."""
+
+    @property
+    def total(self) -> int:
+        """The steps of training, in whole iterations."""
+        iteration = self.n_envs * self.rollout
+        return -(-int(self.total_timesteps) // iteration) * iteration
+
+    @property
+    def between_tests(self) -> int:
+        """The steps between two evaluations, in whole iterations."""
+        iteration = self.n_envs * self.rollout
+        asked = self.test_every or int(self.total_timesteps) // TESTS_PER_RUN
+        return max(1, asked // iteration) * iteration
+
     @classmethod
     def like_sb3(cls, **settings: Any) -> Self:
         """The agent with Stable-Baselines3's defaults where ours are others, and these settings.
@@ -387,6 +407,10 @@ class PPO(Deep):
     state, machine state and stack, drawn uniformly among those met (stacks of up to 32 symbols). So the later stages of a task are
     learnt even if the first ones do not lead there yet. Not used if nothing of the machine is seen. Tests always begin at a start."""
 
+    @property
+    def rollout(self) -> int:
+        return self.n_steps
+
 
 @settings_class
 class RecurrentPPO(PPO):
@@ -436,6 +460,10 @@ class OffPolicy(Deep):
     counterfactuals: int | None = None
     """Ours: counterfactual experiences for each sampled one, with other machine states and observed stacks (CpRM; default: 8 for DQN,
     or none if rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep)."""
+
+    @property
+    def rollout(self) -> int:
+        return self.train_freq
 
 
 @settings_class

@@ -144,7 +144,7 @@ class Film(dict[str, Any]):
     """The summary of a filmed episode: a dictionary, which shows the film in a notebook.
 
     >>> Film({"return": 1.0, "steps": 9, "end": "home"}, Path("film.gif"))
-    <Film film.gif: 9 steps, return 1, the machine in home>
+    {'return': 1.0, 'steps': 9, 'end': 'home'}
     """
 
     def __init__(self, went: Mapping[str, Any], path: Path) -> None:
@@ -152,12 +152,7 @@ class Film(dict[str, Any]):
         self.path = path
         """The file."""
 
-    def __repr__(self) -> str:
-        return f"<Film {self.path}: {describe_length(self)}, the machine in {self['end']}>"
-
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         from pdrm.drawing.markup import picture
 
-        if not self.path.exists():
-            return None
-        return picture(self.path.read_bytes(), self.path.suffix[1:], repr(self).strip("<>"))
+        return picture(self.path.read_bytes(), self.path.suffix[1:], describe_length(self))

@@ -6,7 +6,6 @@ take turns at its folder.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import signal
@@ -25,7 +24,6 @@ from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, Diverged
 from pdrm.files import (
-    MALFORMED,
     Fingerprint,
     describe_fault,
     encode_arrays,
@@ -34,8 +32,8 @@ from pdrm.files import (
     write_atomically,
 )
 from pdrm.learning.evaluation import Curve, make_test
+from pdrm.learning.learners import begin_all
 from pdrm.learning.protocol import (
-    AnyAgent,
     GuestAgent,
     KeptPolicy,
     Learner,
@@ -57,9 +55,7 @@ from pdrm.learning.run_folder import (
     RESULT,
     SPEC,
     TIMING,
-    NetworkLearner,
     RunSpec,
-    begin_all,
     hold,
     is_done,
     read_checkpoint,
@@ -144,11 +140,6 @@ class Course:
     tests: list[Test] = field(default_factory=list)
 
     @property
-    def counted(self) -> AnyAgent | NetworkLearner:
-        """The object that defines the length of training: the agent, or networks, which train in whole iterations."""
-        return self.learner if isinstance(self.learner, NetworkLearner) else self.spec.agent
-
-    @property
     def done(self) -> int:
         """Training so far, in the agent's unit."""
         in_steps = self.spec.agent.unit == "timesteps"
@@ -157,7 +148,7 @@ class Course:
     @property
     def is_over(self) -> bool:
         """True after the last evaluation."""
-        return len(self.tests) >= -(-self.counted.total // self.counted.between_tests)
+        return len(self.tests) * self.spec.agent.between_tests >= self.spec.agent.total
 
     @property
     def curve(self) -> Curve:
@@ -180,34 +171,32 @@ class Course:
 
     def advance(self) -> None:
         """Train until the next evaluation is due; an episode or a rollout may have gone beyond it already."""
-        due = min(self.counted.total, (len(self.tests) + 1) * self.counted.between_tests)
-        before = self.done
+        agent, before = self.spec.agent, self.done
+        due = min(agent.total, (len(self.tests) + 1) * agent.between_tests)
         if before >= due:
             return
-        in_steps = self.spec.agent.unit == "timesteps"
-        self.learner.advance(Until(steps=due) if in_steps else Until(episodes=due))
+        self.learner.advance(Until(steps=due) if agent.unit == "timesteps" else Until(episodes=due))
         if self.done <= before:
-            fault = f"`advance` of agent `{self.spec.agent.name}` returned without training"
+            fault = f"`advance` of agent `{agent.name}` returned without training"
             fix = "count `steps` and `episodes`, and train while not until.reached(self)"
             raise BadSetting(fault, fix=fix)
 
     def test(self) -> None:
         """Test, and note the result."""
-        agent, seed = self.spec.agent, len(self.tests)
-        if isinstance(self.learner, SelfTesting):
-            test = self.learner.test(agent.test_episodes, seed)
+        agent, learner, seed = self.spec.agent, self.learner, len(self.tests)
+        if isinstance(learner, SelfTesting):
+            test = learner.test(agent.test_episodes, seed)
         else:
-            policy = self.learner.policy()
+            policy = learner.policy()
             test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, seed)
         if not self.tests and isinstance(agent, GuestAgent):
             self.save_policy()  # if it cannot be kept, say so now
-        before, steps = self.learner.episodes, self.learner.steps
-        self.tests.append(replace(test, episodes=before, timesteps=steps))
+        self.tests.append(replace(test, episodes=learner.episodes, timesteps=learner.steps))
 
     def tell(self, watch: Watch | None) -> None:
         """Tell the watch of the last evaluation, and displays in other processes."""
-        last, total = self.tests[-1], self.counted.total
-        write_progress(self.folder, self.done, total, float(last.returns.mean()))
+        last, total = self.tests[-1], self.spec.agent.total
+        write_progress(self.folder, min(1, self.done / total), float(last.returns.mean()))
         if watch is not None:
             watch(Status(self.spec, self.done, total, last, self.facts))
 
@@ -226,24 +215,24 @@ class Course:
         policy = learner.policy()
         if isinstance(learner, Resumable):
             arrays = learner.save()
-            try:
-                data = encode_arrays(arrays)
-                read_arrays(data)
-            except MALFORMED as error:
-                fault = f"what `save` of agent `{self.spec.agent.name}` returns cannot be kept: {describe_fault(error)}"
-                fix = "return a dictionary of arrays of numbers, none of objects"
-                raise BadSetting(fault, fix=fix) from error
         elif isinstance(policy, KeptPolicy):
-            data = encode_arrays(policy.arrays())
+            arrays = policy.arrays()
         else:
             return None
+        try:
+            data = encode_arrays(arrays)
+            read_arrays(data)
+        except (TypeError, ValueError) as error:
+            fault = f"what `save` of agent `{self.spec.agent.name}` returns cannot be kept: {describe_fault(error)}"
+            fix = "return a dictionary of arrays of numbers, none of objects"
+            raise BadSetting(fault, fix=fix) from error
         write_atomically(path, data)
         return Fingerprint.of(data)
 
     def finish(self, timing: dict[str, Any], largest: int | None) -> Policy | None:
         """Write the policy, the curve, the times and the result, in this order; return the policy if a file cannot hold it."""
         written = self.save_policy()
-        sha256, size = written or ("", 0)
+        sha256, size = written or Fingerprint("", 0)
         if largest is not None and size > largest:
             (self.folder / POLICY).unlink()
         curve = self.curve.text().encode()
@@ -251,7 +240,7 @@ class Course:
             "id": self.spec.id,
             "policy_sha256": sha256,
             "policy_bytes": size,
-            "curve_sha256": hashlib.sha256(curve).hexdigest(),
+            "curve_sha256": Fingerprint.of(curve).sha256,
         }
         for name, value in self.facts.items():
             result[name] = int(value) if value.is_integer() else value
@@ -355,24 +344,19 @@ def _begin(runs: list[Placed]) -> list[Course]:
             write_atomically(folder / DOMAIN, domain_bytes(domain))
         # Which states mean success changes nothing in the run, and is not part of the id.
         write_json(folder / SPEC, {**spec.record(), "success": spec.task.success})
-        write_progress(folder, 0, 1)
+        write_progress(folder, 0)
     tasks, seeds = [spec.task for spec, _ in runs], [spec.seed for spec, _ in runs]
     learners = begin_all([spec.agent for spec, _ in runs], tasks, seeds)
     courses = [Course(*run, learner) for run, learner in zip(runs, learners, strict=True)]
     for course in courses:
         course.resume()
-        write_progress(course.folder, course.done, course.counted.total)
+        write_progress(course.folder, min(1, course.done / course.spec.agent.total))
     return courses
 
 
 def seconds_between_checkpoints() -> float:
     """5 unless the environment says otherwise: workers that end with their study (Ctrl-C) write none at the end."""
-    word = os.environ.get(EVERY_SECONDS, "5")
-    try:
-        return float(word)
-    except ValueError as error:
-        fault = f"{EVERY_SECONDS} is `{word}`, but must be a number of seconds"
-        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=5, or unset it") from error
+    return float(os.environ.get(EVERY_SECONDS, "5"))
 
 
 def _save_checkpoints(courses: list[Course]) -> float:
