@@ -34,8 +34,7 @@ from pdrm.learning.execution import (
     in_batches,
     train_all,
 )
-from pdrm.learning.learners import begin
-from pdrm.learning.run_folder import RunSpec, write_progress
+from pdrm.learning.run_folder import RunSpec, begin, write_progress
 from pdrm.learning.run_loop import execute
 from pdrm.progress import COMPILING, duration
 from pdrm.task import Task

@@ -22,9 +22,8 @@ from pdrm.errors import (
 from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
-from pdrm.learning.learners import begin
 from pdrm.learning.protocol import Agent, Resumable, SelfTesting, agent_for
-from pdrm.learning.run_folder import RunSpec, is_done
+from pdrm.learning.run_folder import RunSpec, begin, is_done
 from pdrm.learning.run_loop import execute
 from pdrm.task import Task
 
@@ -134,7 +133,7 @@ def test_the_example_learns_a_task_with_a_stack():
 
 def test_seeds_decide_and_counts_go_on():
     one, same, other = (pdrm.train("letter", DoubleQ(), seed=seed, **SHORT) for seed in (1, 1, 2))
-    assert one.curve.text() == same.curve.text() != other.curve.text()
+    assert one.curve.text == same.curve.text != other.curve.text
     assert one.curve.episodes.tolist() == [20, 40, 60]
     assert one.curve.at.tolist() == one.curve.episodes.tolist()
     assert (np.diff(one.curve.timesteps) > 0).all()

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.lazy import make_frame
+from pdrm.lazy import load_package
 from pdrm.learning.protocol import Policy, Remembering, Test
 from pdrm.learning.settings import check_choice
 from pdrm.learning.tabular.policy import TabularPolicy
@@ -27,8 +27,8 @@ from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
 
-COLUMNS = ("episodes", "timesteps", "test", "return", "steps", "end")
-"""Of a curve's file."""
+COLUMNS = "episodes,timesteps,test,return,steps,end\n"
+"""The first line of a curve's file."""
 UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
 """The axes of curves, and the units of training."""
 
@@ -49,18 +49,8 @@ class Curve:
     """[T, E]: the lengths of the evaluation episodes."""
     ends: npt.NDArray[np.str_]
     """[T, E]: machine states."""
-
-    @classmethod
-    def of(cls, unit: str, tests: Sequence[Test]) -> Curve:
-        """The curve of some evaluations."""
-        return cls(
-            unit,
-            np.array([test.episodes for test in tests], np.int64),
-            np.array([test.timesteps for test in tests], np.int64),
-            np.array([test.returns for test in tests]),
-            np.array([test.steps for test in tests]),
-            np.array([test.ends for test in tests]),
-        )
+    text: str
+    """The curve's file."""
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -81,22 +71,7 @@ class Curve:
 
     def frame(self) -> Any:
         """The curve as a pandas `DataFrame`, with a row for each evaluation episode and the columns of `curve.csv`."""
-        return make_frame([dict(zip(COLUMNS, row, strict=True)) for row in self.rows()])
-
-    def rows(self) -> Iterator[tuple[int, int, int, float, int, str]]:
-        """The rows of the curve's file, one for each evaluation episode."""
-        for test in self.tests:
-            each = zip(test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), strict=True)
-            for number, values in enumerate(each):
-                yield test.episodes, test.timesteps, number, *values
-
-    def text(self) -> str:
-        """The curve's file."""
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(COLUMNS)
-        table.writerows(self.rows())
-        return text.getvalue()
+        return load_package("pandas", "pandas").read_csv(io.StringIO(self.text))
 
     @classmethod
     def parse(cls, text: str, unit: str = "episodes") -> Curve:
@@ -117,15 +92,20 @@ class Curve:
             returns.astype(np.float64),
             steps.astype(np.int64),
             ends,
+            text,
         )
 
-    @property
-    def tests(self) -> list[Test]:
-        """The evaluations, one by one."""
-        training = self.episodes.tolist(), self.timesteps.tolist()
-        return [
-            Test(*one) for one in zip(self.returns, self.steps, self.ends, *training, strict=True)
-        ]
+
+def write_test(test: Test, episodes: int, timesteps: int) -> str:
+    """The lines of an evaluation in the curve's file, one for each of its episodes.
+
+    episodes, timesteps: of training before it."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    each = zip(test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), strict=True)
+    for number, values in enumerate(each):
+        table.writerow([episodes, timesteps, number, *values])
+    return text.getvalue()
 
 
 SINGLE, DOUBLE = 7, 15

@@ -68,9 +68,6 @@ class Test:
     steps: npt.NDArray[np.int64]
     ends: npt.NDArray[np.str_]
     """[E] each."""
-    episodes: int = 0
-    timesteps: int = 0
-    """Of training before it, if it is one of a curve."""
     discounted: npt.NDArray[np.float64] | None = None
     """[E]: the discounted returns, if it is not one of a curve."""
     truncated: npt.NDArray[np.bool_] | None = None

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType
@@ -31,8 +31,7 @@ from pdrm.files import (
     read_arrays,
     write_atomically,
 )
-from pdrm.learning.evaluation import Curve, make_test
-from pdrm.learning.learners import begin_all
+from pdrm.learning.evaluation import COLUMNS, Curve, make_test, write_test
 from pdrm.learning.protocol import (
     GuestAgent,
     KeptPolicy,
@@ -56,6 +55,7 @@ from pdrm.learning.run_folder import (
     SPEC,
     TIMING,
     RunSpec,
+    begin_all,
     hold,
     is_done,
     read_checkpoint,
@@ -137,7 +137,10 @@ class Course:
     spec: RunSpec
     folder: Path
     learner: Learner
-    tests: list[Test] = field(default_factory=list)
+    curve: str = COLUMNS
+    """The text of its file so far."""
+    tested: int = 0
+    """The evaluations so far."""
 
     @property
     def done(self) -> int:
@@ -148,12 +151,7 @@ class Course:
     @property
     def is_over(self) -> bool:
         """True after the last evaluation."""
-        return len(self.tests) * self.spec.agent.between_tests >= self.spec.agent.total
-
-    @property
-    def curve(self) -> Curve:
-        """The evaluations so far."""
-        return Curve.of(self.spec.agent.unit, self.tests)
+        return self.tested * self.spec.agent.between_tests >= self.spec.agent.total
 
     @property
     def facts(self) -> dict[str, float]:
@@ -166,13 +164,14 @@ class Course:
         """Continue from the checkpoint, if there is one."""
         arrays = read_checkpoint(self.folder)
         if arrays is not None and isinstance(self.learner, Resumable):
-            self.tests = Curve.parse(arrays.pop(CHECKPOINT_CURVE).item()).tests
+            self.curve = arrays.pop(CHECKPOINT_CURVE).item()
+            self.tested = len(Curve.parse(self.curve))
             self.learner.load(arrays)
 
     def advance(self) -> None:
         """Train until the next evaluation is due; an episode or a rollout may have gone beyond it already."""
         agent, before = self.spec.agent, self.done
-        due = min(agent.total, (len(self.tests) + 1) * agent.between_tests)
+        due = min(agent.total, (self.tested + 1) * agent.between_tests)
         if before >= due:
             return
         self.learner.advance(Until(steps=due) if agent.unit == "timesteps" else Until(episodes=due))
@@ -181,29 +180,31 @@ class Course:
             fix = "count `steps` and `episodes`, and train while not until.reached(self)"
             raise BadSetting(fault, fix=fix)
 
-    def test(self) -> None:
+    def test(self) -> Test:
         """Test, and note the result."""
-        agent, learner, seed = self.spec.agent, self.learner, len(self.tests)
+        agent, learner = self.spec.agent, self.learner
         if isinstance(learner, SelfTesting):
-            test = learner.test(agent.test_episodes, seed)
+            test = learner.test(agent.test_episodes, self.tested)
         else:
             policy = learner.policy()
-            test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, seed)
-        if not self.tests and isinstance(agent, GuestAgent):
+            test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, self.tested)
+        if not self.tested and isinstance(agent, GuestAgent):
             self.save_policy()  # if it cannot be kept, say so now
-        self.tests.append(replace(test, episodes=learner.episodes, timesteps=learner.steps))
+        self.curve += write_test(test, learner.episodes, learner.steps)
+        self.tested += 1
+        return test
 
-    def tell(self, watch: Watch | None) -> None:
+    def tell(self, test: Test, watch: Watch | None) -> None:
         """Tell the watch of the last evaluation, and displays in other processes."""
-        last, total = self.tests[-1], self.spec.agent.total
-        write_progress(self.folder, min(1, self.done / total), float(last.returns.mean()))
+        total = self.spec.agent.total
+        write_progress(self.folder, min(1, self.done / total), float(test.returns.mean()))
         if watch is not None:
-            watch(Status(self.spec, self.done, total, last, self.facts))
+            watch(Status(self.spec, self.done, total, test, self.facts))
 
     def save_checkpoint(self) -> None:
         """Write where the run stands, if it can resume."""
         if isinstance(self.learner, Resumable):
-            own = {CHECKPOINT_DONE: self.done, CHECKPOINT_CURVE: self.curve.text()}
+            own = {CHECKPOINT_DONE: self.done, CHECKPOINT_CURVE: self.curve}
             write_checkpoint(self.folder, {**self.learner.save(), **own})
 
     def save_policy(self) -> Fingerprint | None:
@@ -235,7 +236,7 @@ class Course:
         sha256, size = written or Fingerprint("", 0)
         if largest is not None and size > largest:
             (self.folder / POLICY).unlink()
-        curve = self.curve.text().encode()
+        curve = self.curve.encode()
         result = {
             "id": self.spec.id,
             "policy_sha256": sha256,
@@ -307,11 +308,10 @@ def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict
                 is_whole = False
                 for course in courses:  # the first advances all that are side by side
                     course.advance()
-                for course in courses:
-                    course.test()
+                tests = [course.test() for course in courses]
                 is_whole = True
-                for course in courses:
-                    course.tell(watch)
+                for course, test in zip(courses, tests, strict=True):
+                    course.tell(test, watch)
                 raise_if_asked()
                 if time.monotonic() > due:
                     due = _save_checkpoints(courses)
@@ -356,7 +356,12 @@ def _begin(runs: list[Placed]) -> list[Course]:
 
 def seconds_between_checkpoints() -> float:
     """5 unless the environment says otherwise: workers that end with their study (Ctrl-C) write none at the end."""
-    return float(os.environ.get(EVERY_SECONDS, "5"))
+    word = os.environ.get(EVERY_SECONDS, "5")
+    try:
+        return float(word)
+    except ValueError:
+        fault = f"{EVERY_SECONDS} is `{word}`, not a number of seconds"
+        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=5") from None
 
 
 def _save_checkpoints(courses: list[Course]) -> float:

@@ -24,9 +24,8 @@ from pdrm.files import (
 )
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
-from pdrm.learning.learners import begin
 from pdrm.learning.protocol import GuestAgent, LoadsPolicy
-from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, find_run, read_spec
+from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, begin, find_run, read_spec
 from pdrm.learning.tabular.hierarchical import TOP
 from pdrm.learning.tabular.policy import (
     VERSION,

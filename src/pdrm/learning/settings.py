@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -166,8 +166,7 @@ def _check_k(k: Any, *, none: bool) -> int | str:
     """The k that is meant: a non-negative integer (maybe as text), `full`, or `none`."""
     if k == FULL or (none and k == NOTHING):
         return str(k)
-    is_text = isinstance(k, str) and k.isascii() and k.isdecimal() and len(k) <= len(str(MOST))
-    number = int(k) if is_text else k
+    number = int(k) if isinstance(k, str) and k.isascii() and k.isdecimal() else k
     if _is_count(number, 0):
         return int(number)
     others = "full or none" if none else "or full"
@@ -177,19 +176,17 @@ def _check_k(k: Any, *, none: bool) -> int | str:
 
 # --- Ranges
 
-SHARES = {
+SHARES = (
     "discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau", "restarts",
     "shaping_discount", "exploration_initial_eps", "exploration_final_eps", "exploration_fraction",
-}  # fmt: skip
+)  # fmt: skip
 """Settings from 0 to 1; the learning rate of tables is one, too."""
-FROM_ZERO = {"ent_coef", "vf_coef", "learning_starts", "counterfactuals"}
-OF_ANY_SIGN = {
-    "r_plus",
-    "r_minus",
-    "option_pay",
-    "target_entropy",
-    "shaping_scale",
-    "shaping_shift",
+FROM_ZERO = ("ent_coef", "vf_coef", "learning_starts", "counterfactuals")
+SIGNED = ("r_plus", "r_minus", "option_pay", "target_entropy", "shaping_scale", "shaping_shift")
+RANGES: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(SHARES, (0, 1)),
+    **dict.fromkeys(FROM_ZERO, (0, inf)),
+    **dict.fromkeys(SIGNED, (-inf, inf)),
 }
 """Other settings are positive."""
 
@@ -204,23 +201,21 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
     elif kind == "bool":
         right, wanted = isinstance(value, bool), "true or false"
     elif kind == "int":
-        least = 0 if name in FROM_ZERO else 1
+        least: float = 0 if name in FROM_ZERO else 1
         right, wanted = _is_count(value, least), f"an integer from {least} to {MOST:,}"
     elif kind not in ("float", "Number") or (hasattr(value, "dtype") and not is_number):
         return
+    elif name in RANGES or (name == "learning_rate" and not agent.deep):
+        least, most = RANGES.get(name, (0, 1))
+        right = is_number and isfinite(value) and least <= value <= most
+        wanted = f"a finite number from {least} to {most}"
     else:
-        right, wanted = is_number and isfinite(value), "a finite number"
-        if name in SHARES or (name == "learning_rate" and not agent.deep):
-            right, wanted = right and 0 <= value <= 1, "a number from 0 to 1"
-        elif name in FROM_ZERO:
-            right, wanted = right and value >= 0, "a non-negative number"
-        elif name not in OF_ANY_SIGN:
-            right, wanted = right and value > 0, "a number above 0"
+        right, wanted = is_number and 0 < value < inf, "a finite number above 0"
     if not right:
         raise bad_setting(name, value, wanted)
 
 
-def _is_count(value: Any, least: int) -> bool:
+def _is_count(value: Any, least: float) -> bool:
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
     return is_integer and least <= int(value) <= MOST
 
@@ -304,13 +299,12 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
     name, equals, text = word.partition("=")
     if not equals:
         raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
-    words = {"true": True, "false": False, "none": None}
     types = {field.name: str(field.type) for field in fields(kind)}
     check_known(kind.name, [name], list(types))
     value: Any = text
     if "str" not in types[name]:
         with suppress(ValueError, SyntaxError):  # the text is refused when the agent is made
-            value = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
+            value = ast.literal_eval(text.capitalize())  # true, false and none may be lower case
     if types[name].startswith("tuple") and not isinstance(value, tuple):
         value = (value,)
     is_whole = isinstance(value, float) and value.is_integer()
