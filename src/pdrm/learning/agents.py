@@ -343,17 +343,20 @@ class Deep(BuiltInAgent):
         """Steps of each environment between updates."""
 
     @property
+    def iteration(self) -> int:
+        """Steps of all environments between updates."""
+        return self.n_envs * self.rollout
+
+    @property
     def total(self) -> int:
         """The steps of training, in whole iterations."""
-        iteration = self.n_envs * self.rollout
-        return -(-int(self.total_timesteps) // iteration) * iteration
+        return -(-int(self.total_timesteps) // self.iteration) * self.iteration
 
     @property
     def between_tests(self) -> int:
         """The steps between two evaluations, in whole iterations."""
-        iteration = self.n_envs * self.rollout
         asked = self.test_every or int(self.total_timesteps) // TESTS_PER_RUN
-        return max(1, asked // iteration) * iteration
+        return max(1, asked // self.iteration) * self.iteration
 
     @classmethod
     def like_sb3(cls, **settings: Any) -> Self:

@@ -56,8 +56,7 @@ class Curve:
         return len(self.episodes)
 
     def __repr__(self) -> str:
-        last = f", final mean return {format_return(self.final_return)}" if len(self) else ""
-        return f"<Curve of {len(self)} tests{last}>"
+        return f"<Curve of {len(self)} tests, final mean return {format_return(self.final_return)}>"
 
     @property
     def at(self) -> npt.NDArray[np.int64]:

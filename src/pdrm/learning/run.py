@@ -391,10 +391,8 @@ class Runs(list[Run]):
     """
 
     def __repr__(self) -> str:
-        if not self:
-            return "<no runs>"
-        about = f"{_describe(self[0].spec)}, {self._seeds()}"
-        return f"<{len(self)} run{'s' * (len(self) != 1)} of {about}>"
+        about = f" of {_describe(self[0].spec)}, {self._seeds()}" if self else ""
+        return f"<{len(self)} run{'s' * (len(self) != 1)}{about}>"
 
     def _seeds(self) -> str:
         numbers = ", ".join(str(run.spec.seed) for run in self)
@@ -404,11 +402,8 @@ class Runs(list[Run]):
         from pdrm.drawing.markup import html, picture
 
         about = repr(self).strip("<>")
-        said = html("p", about)
-        if not self or not all(run.done for run in self):
-            return said
         plot = picture(self.plot()._repr_png_(), "png", f"tests of {about}")
-        return said + self.table()._repr_html_() + plot
+        return html("p", about) + self.table()._repr_html_() + plot
 
     def table(self) -> Rows[RunRow]:
         """A row for each run: the result of its final evaluation."""

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.own_worlds import OwnEnvironment
@@ -26,7 +26,6 @@ from pdrm.files import (
     MALFORMED,
     RUN_RECORD,
     Arrays,
-    Fingerprint,
     describe_fault,
     encode_arrays,
     need,
@@ -41,17 +40,10 @@ from pdrm.learning.protocol import (
     AnyAgent,
     GuestAgent,
     Learner,
-    OwnLearner,
-    Test,
-    Until,
     agent_for,
 )
 from pdrm.learning.settings import SOURCE
 from pdrm.task import DomainLike, Task
-
-if TYPE_CHECKING:
-    from pdrm.learning.deep.deep_policy import DeepPolicy
-    from pdrm.learning.deep.deep_training import DeepTraining
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
 POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
@@ -64,31 +56,14 @@ CHECKPOINT_DONE, CHECKPOINT_CURVE = "run.done", "run.curve"
 
 
 def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
-    """Begin a run.
+    """Begin a run of a table, or of somebody's agent.
 
-    >>> from pdrm.learning.agents import CpRM
+    >>> from pdrm.learning import CpRM, Until
     >>> learner = begin(CpRM(k=1), Task("maze-5x5"), seed=0)
     >>> learner.advance(Until(episodes=3))
     >>> learner.episodes
     3
     """
-    return begin_all([agent], [task], [seed])[0]
-
-
-def begin_all(
-    agents: Sequence[AnyAgent], tasks: Sequence[Task], seeds: Sequence[int]
-) -> Sequence[Learner]:
-    """Begin the runs of a batch."""
-    deep = [agent for agent in agents if isinstance(agent, Deep)]
-    if not deep:
-        return [_begin_alone(*run) for run in zip(agents, tasks, seeds, strict=True)]
-    from pdrm.learning.deep.deep_training import train_together
-
-    training = train_together(tasks, deep, seeds)
-    return [NetworkLearner(training, run, task) for run, task in enumerate(tasks)]
-
-
-def _begin_alone(agent: AnyAgent, task: Task, seed: int) -> Learner:
     if isinstance(agent, GuestAgent):
         return agent.agent.learner(task, seed)
     if isinstance(agent, Tabular):
@@ -101,57 +76,14 @@ def _begin_alone(agent: AnyAgent, task: Task, seed: int) -> Learner:
     return SummaryLearner(task, agent, seed)
 
 
-class NetworkLearner(OwnLearner):
-    """One of several runs that are trained side by side: the first that is asked advances, or evaluates, them all."""
+def begin_all(specs: Sequence[RunSpec]) -> Sequence[Learner]:
+    """Begin the runs of a batch, those of networks side by side."""
+    deep = [spec.agent for spec in specs if isinstance(spec.agent, Deep)]
+    if not deep:
+        return [begin(spec.agent, spec.task, spec.seed) for spec in specs]
+    from pdrm.learning.deep.network_learner import begin_networks
 
-    def __init__(self, training: DeepTraining, run: int, task: Task) -> None:
-        self.training, self.run, self.task = training, run, task
-
-    @property
-    def steps(self) -> int:
-        """Environment steps of training so far."""
-        return self.training.timesteps
-
-    @property
-    def episodes(self) -> int:
-        """Training episodes that have ended so far."""
-        return int(self.training.ended[self.run])
-
-    def advance(self, until: Until, /) -> None:
-        """Train all until then, in whole iterations, but never past the agent's `total_timesteps`."""
-        algorithm = self.training.algorithm
-        total = algorithm.settings.total
-        left = min(until.steps or total, total) - self.steps
-        if left > 0:
-            self.training.iterate(-(-left // algorithm.steps_per_iteration))
-
-    def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
-        """The network as it stands. about: JSON values that are saved with it."""
-        from pdrm.learning.deep.deep_policy import DeepPolicy
-
-        return DeepPolicy(*self.training.trained(self.run), about or {}, self.task.domain)
-
-    def test(self, episodes: int, _seed: int, /) -> Test:
-        """Episodes without exploration; the same starts for all runs."""
-        played = self.training.test(episodes, self.training.iterations)
-        return played.of_run(self.run).read(self.task.pushdown)
-
-    def save(self) -> Arrays:
-        """The state of the run."""
-        return self.training.snapshot(self.run)
-
-    def load(self, arrays: Arrays, /) -> None:
-        """Continue from there; the runs side by side must all be loaded."""
-        self.training.restore(self.run, arrays)
-
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
-        """Write the network."""
-        return self.policy(about).save(path, with_domain=False)
-
-    def facts(self) -> dict[str, float]:
-        """The share of training episodes that a full stack truncated."""
-        share = self.training.cut_off[self.run] / max(1, self.episodes)
-        return {"truncated_by_stack": float(share)}
+    return begin_networks([spec.task for spec in specs], deep, [spec.seed for spec in specs])
 
 
 # --- The spec

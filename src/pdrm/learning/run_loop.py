@@ -345,8 +345,7 @@ def _begin(runs: list[Placed]) -> list[Course]:
         # Which states mean success changes nothing in the run, and is not part of the id.
         write_json(folder / SPEC, {**spec.record(), "success": spec.task.success})
         write_progress(folder, 0)
-    tasks, seeds = [spec.task for spec, _ in runs], [spec.seed for spec, _ in runs]
-    learners = begin_all([spec.agent for spec, _ in runs], tasks, seeds)
+    learners = begin_all([spec for spec, _ in runs])
     courses = [Course(*run, learner) for run, learner in zip(runs, learners, strict=True)]
     for course in courses:
         course.resume()
