@@ -15,7 +15,6 @@ import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
-    BadRunFolder,
     BadSetting,
     ConflictingOptions,
     Interrupted,
@@ -24,7 +23,7 @@ from pdrm.errors import (
     PdrmError,
     warn_caller,
 )
-from pdrm.files import FilePath, Fingerprint, ensure_folder
+from pdrm.files import FilePath, ensure_folder
 from pdrm.lazy import HABITS
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
@@ -52,15 +51,12 @@ from pdrm.learning.execution import Planned, Workers, train_all
 from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, Test, agent_for
 from pdrm.learning.run_folder import (
     CHECKPOINT,
-    CHECKPOINT_CURVE,
-    CURVE,
     RESULT,
     TIMING,
     RunSpec,
     find_run,
     is_done,
-    no_run,
-    read_checkpoint,
+    read_curve,
     read_json,
     read_progress,
     read_spec,
@@ -155,17 +151,7 @@ class Run:
     @property
     def curve(self) -> Curve:
         """Its evaluations; of a run that was stopped, those until then."""
-        unit, path = self.spec.agent.unit, self.folder / CURVE
-        if not self.done:
-            checkpoint = read_checkpoint(self.folder)
-            if checkpoint is None:
-                raise no_run(self.folder, "it was not trained until a first test")
-            return Curve.parse(checkpoint[CHECKPOINT_CURVE].item(), unit)
-        data = path.read_bytes()
-        if Fingerprint.of(data).sha256 != self.result["curve_sha256"]:
-            fault = f"{path} is not the curve that {RESULT} names"
-            raise BadRunFolder(fault, fix=f"remove {self.folder} and run again")
-        return Curve.parse(data.decode(), unit)
+        return Curve.parse(read_curve(self.folder), self.spec.agent.unit)
 
     @property
     def row(self) -> RunRow:

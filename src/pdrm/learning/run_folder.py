@@ -26,6 +26,7 @@ from pdrm.files import (
     MALFORMED,
     RUN_RECORD,
     Arrays,
+    Fingerprint,
     describe_fault,
     encode_arrays,
     need,
@@ -254,6 +255,20 @@ def read_checkpoint(folder: Path) -> Arrays | None:
     except (OSError, ValueError) as error:
         fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
         raise BadRunFolder(fault, fix=f"remove {path} to start that run again") from error
+
+
+def read_curve(folder: Path) -> str:
+    """The text of a run's curve; of a run that was stopped, until then."""
+    if not is_done(folder):
+        arrays = read_checkpoint(folder)
+        if arrays is None:
+            raise no_run(folder, "it was not trained until a first test")
+        return str(arrays[CHECKPOINT_CURVE].item())
+    data = (folder / CURVE).read_bytes()
+    if Fingerprint.of(data).sha256 != read_json(folder / RESULT)["curve_sha256"]:
+        fault = f"{folder / CURVE} is not the curve that {RESULT} names"
+        raise BadRunFolder(fault, fix=f"remove {folder} and run again")
+    return data.decode()
 
 
 # --- Runs that were trained before

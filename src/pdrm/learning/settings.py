@@ -260,16 +260,17 @@ def check_known(agent: str, given: Iterable[str], known: Sequence[str]) -> None:
 
 
 @cache
-def describe_settings(kind: type) -> dict[str, str]:
+def describe_settings(kind: type[BuiltInAgent]) -> dict[str, str]:
     """The docstring under each field, in the class or the nearest parent that has one."""
-    if not issubclass(kind, BuiltInAgent):
-        return {}
-    (tree,) = ast.parse(inspect.getsource(kind)).body
-    assert isinstance(tree, ast.ClassDef)
-    texts = {**describe_settings(kind.__mro__[1])}
-    for field, text in pairwise(tree.body):
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-            texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
+    texts: dict[str, str] = {}
+    for parent in reversed(kind.__mro__):
+        if issubclass(parent, BuiltInAgent):
+            (tree,) = ast.parse(inspect.getsource(parent)).body
+            assert isinstance(tree, ast.ClassDef)
+            for field, text in pairwise(tree.body):
+                if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                    said = ast.literal_eval(text.value)
+                    texts[ast.unparse(field.target)] = " ".join(said.split())
     return {field.name: texts[field.name] for field in fields(kind)}
 
 

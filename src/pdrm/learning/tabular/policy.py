@@ -106,9 +106,7 @@ class MemoryTree:
     """
 
     kind: Stack | int  # the stack symbols, numbered from 1 in `symbol`; or the number of counters
-    symbol: npt.NDArray[
-        Any
-    ]  # [nodes]: the top symbol, 0 for the empty stack; or the value of a counter
+    symbol: npt.NDArray[Any]  # [nodes]: the top symbol (0: none), or the value of a counter
     parent: npt.NDArray[Any]  # [nodes]: what is below it
 
     @classmethod
@@ -372,7 +370,13 @@ class TabularPolicy(ABC):
         """
         refuse_exploring(deterministic)
         there = self._locate(observation, machine_state, memory)
+        if option is None and isinstance(machine_state, Mapping):
+            option = self._follow(*there)
         return int(np.argmax(self.values(*there, option)))
+
+    def _follow(self, _place: Any, _state: str, _memory: Memory) -> int | None:
+        """The option under way, or another one if the machine has moved."""
+        return None
 
     def _locate(
         self, observation: Any, machine: str | Mapping[str, Any] | None, memory: Memory | None
@@ -523,23 +527,12 @@ class HierarchicalPolicy(QPolicy):
         followed = next(iter(self.under_way.items()), None)
         return here, None if followed is None else self.options[followed[0].state][followed[1]]
 
-    def act(
-        self,
-        observation: object,
-        machine_state: str | Mapping[str, Any] | None = None,
-        memory: Memory | None = None,
-        option: int | None = None,
-        *,
-        deterministic: bool = True,
-    ) -> int:
-        if isinstance(machine_state, Mapping) and option is None:
-            told = machine_state["machine"]
-            here = Configuration(told["state"], told["stack"])
-            if here not in self.under_way:
-                self.reset()
-                self.under_way[here] = self.option(*self._locate(observation, machine_state, None))
-            option = self.under_way[here]
-        return super().act(observation, machine_state, memory, option, deterministic=deterministic)
+    def _follow(self, place: Any, state: str, memory: Memory) -> int:
+        here = Configuration(state, tuple(map(str, memory)))
+        if here not in self.under_way:
+            self.reset()
+            self.under_way[here] = self.option(place, state, memory)
+        return self.under_way[here]
 
     def option_values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
