@@ -149,6 +149,11 @@ class Course:
         return self.learner.steps if in_steps else self.learner.episodes
 
     @property
+    def share(self) -> float:
+        """The share of the training that is done."""
+        return min(1, self.done / self.spec.agent.total)
+
+    @property
     def is_over(self) -> bool:
         """True after the last evaluation."""
         return self.tested * self.spec.agent.between_tests >= self.spec.agent.total
@@ -196,10 +201,9 @@ class Course:
 
     def tell(self, test: Test, watch: Watch | None) -> None:
         """Tell the watch of the last evaluation, and displays in other processes."""
-        total = self.spec.agent.total
-        write_progress(self.folder, min(1, self.done / total), float(test.returns.mean()))
+        write_progress(self.folder, self.share, float(test.returns.mean()))
         if watch is not None:
-            watch(Status(self.spec, self.done, total, test, self.facts))
+            watch(Status(self.spec, self.done, self.spec.agent.total, test, self.facts))
 
     def save_checkpoint(self) -> None:
         """Write where the run stands, if it can resume."""
@@ -349,7 +353,7 @@ def _begin(runs: list[Placed]) -> list[Course]:
     courses = [Course(*run, learner) for run, learner in zip(runs, learners, strict=True)]
     for course in courses:
         course.resume()
-        write_progress(course.folder, min(1, course.done / course.spec.agent.total))
+        write_progress(course.folder, course.share)
     return courses
 
 

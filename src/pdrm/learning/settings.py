@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
-from math import inf, isfinite
+from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -176,17 +176,19 @@ def _check_k(k: Any, *, none: bool) -> int | str:
 
 # --- Ranges
 
-SHARES = (
+SHARES = {
     "discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau", "restarts",
     "shaping_discount", "exploration_initial_eps", "exploration_final_eps", "exploration_fraction",
-)  # fmt: skip
+}  # fmt: skip
 """Settings from 0 to 1; the learning rate of tables is one, too."""
-FROM_ZERO = ("ent_coef", "vf_coef", "learning_starts", "counterfactuals")
-SIGNED = ("r_plus", "r_minus", "option_pay", "target_entropy", "shaping_scale", "shaping_shift")
-RANGES: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(SHARES, (0, 1)),
-    **dict.fromkeys(FROM_ZERO, (0, inf)),
-    **dict.fromkeys(SIGNED, (-inf, inf)),
+FROM_ZERO = {"ent_coef", "vf_coef", "learning_starts", "counterfactuals"}
+OF_ANY_SIGN = {
+    "r_plus",
+    "r_minus",
+    "option_pay",
+    "target_entropy",
+    "shaping_scale",
+    "shaping_shift",
 }
 """Other settings are positive."""
 
@@ -201,21 +203,23 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
     elif kind == "bool":
         right, wanted = isinstance(value, bool), "true or false"
     elif kind == "int":
-        least: float = 0 if name in FROM_ZERO else 1
+        least = 0 if name in FROM_ZERO else 1
         right, wanted = _is_count(value, least), f"an integer from {least} to {MOST:,}"
     elif kind not in ("float", "Number") or (hasattr(value, "dtype") and not is_number):
         return
-    elif name in RANGES or (name == "learning_rate" and not agent.deep):
-        least, most = RANGES.get(name, (0, 1))
-        right = is_number and isfinite(value) and least <= value <= most
-        wanted = f"a finite number from {least} to {most}"
     else:
-        right, wanted = is_number and 0 < value < inf, "a finite number above 0"
+        right, wanted = is_number and isfinite(value), "a finite number"
+        if name in SHARES or (name == "learning_rate" and not agent.deep):
+            right, wanted = right and 0 <= value <= 1, "a number from 0 to 1"
+        elif name in FROM_ZERO:
+            right, wanted = right and value >= 0, "a non-negative number"
+        elif name not in OF_ANY_SIGN:
+            right, wanted = right and value > 0, "a number above 0"
     if not right:
         raise bad_setting(name, value, wanted)
 
 
-def _is_count(value: Any, least: float) -> bool:
+def _is_count(value: Any, least: int) -> bool:
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
     return is_integer and least <= int(value) <= MOST
 
@@ -260,17 +264,16 @@ def check_known(agent: str, given: Iterable[str], known: Sequence[str]) -> None:
 
 
 @cache
-def describe_settings(kind: type[BuiltInAgent]) -> dict[str, str]:
+def describe_settings(kind: type) -> dict[str, str]:
     """The docstring under each field, in the class or the nearest parent that has one."""
-    texts: dict[str, str] = {}
-    for parent in reversed(kind.__mro__):
-        if issubclass(parent, BuiltInAgent):
-            (tree,) = ast.parse(inspect.getsource(parent)).body
-            assert isinstance(tree, ast.ClassDef)
-            for field, text in pairwise(tree.body):
-                if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
-                    said = ast.literal_eval(text.value)
-                    texts[ast.unparse(field.target)] = " ".join(said.split())
+    if not issubclass(kind, BuiltInAgent):
+        return {}
+    (tree,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(tree, ast.ClassDef)
+    texts = {**describe_settings(kind.__mro__[1])}
+    for field, text in pairwise(tree.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
     return {field.name: texts[field.name] for field in fields(kind)}
 
 
