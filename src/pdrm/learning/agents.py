@@ -8,7 +8,6 @@ is marked. A setting left at None is the task's: the paper's for a domain of the
 from __future__ import annotations
 
 import inspect
-from abc import abstractmethod
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -338,9 +337,9 @@ class Deep(BuiltInAgent):
         _check_shaping(self)
 
     @property
-    @abstractmethod
     def rollout(self) -> int:
         """Steps of each environment between updates."""
+        return 1
 
     @property
     def iteration(self) -> int:
