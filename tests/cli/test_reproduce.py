@@ -61,7 +61,7 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert {row["line"]: round(float(row["return_50"]), 2) for row in last}["pdRM"] == -0.71
     before = {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
     again = pdrm("reproduce", "paint", "--seeds", 2, "--workers", 1, "-o", out)
-    assert "12 of 12 runs done before" in again.err
+    assert "12 of 12 runs done" in again.err
     assert before == {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*")}
     keep_small_facts(out)
     record = {one["id"]: one for one in json.loads(pdrm("claims", out, "--json").out)}

@@ -14,7 +14,7 @@ from wandb.proto.wandb_internal_pb2 import Record
 from pdrm import lazy
 from pdrm.errors import BadSetting, MissingPackage
 from pdrm.learning.run import train
-from pdrm.learning.sinks import TensorBoard, WeightsAndBiases, sink_for
+from pdrm.learning.sinks import TensorBoard, WeightsAndBiases
 
 NAMES = [
     "test/return",
@@ -110,7 +110,7 @@ def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):
 
 def test_an_unknown_tool_is_refused(tmp_path):
     with pytest.raises(BadSetting) as caught:
-        sink_for("tensorbord", tmp_path, None)
+        train("letter", "q", episodes=10, folder=tmp_path, log="tensorbord")
     assert "did you mean `tensorboard`" in str(caught.value)
 
 

@@ -127,13 +127,13 @@ def test_an_agent_of_your_own_in_a_study_with_ours_and_one_of_stable_baselines(t
 def test_the_example_learns_a_task_with_a_stack():
     run = pdrm.train("echo", DoubleQ(), episodes=1_000, test_every=500, seed=0)
     assert run.curve.final_return == 1
-    assert run.evaluate(5).success == run.success(3) == 1
+    assert run.evaluate(5)["success"] == run.success(3) == 1
     assert run.replay().end == "done"
 
 
 def test_seeds_decide_and_counts_go_on():
     one, same, other = (pdrm.train("letter", DoubleQ(), seed=seed, **SHORT) for seed in (1, 1, 2))
-    assert one.curve.text() == same.curve.text() != other.curve.text()
+    assert one.curve.text == same.curve.text != other.curve.text
     assert one.curve.episodes.tolist() == [20, 40, 60]
     assert one.curve.at.tolist() == one.curve.episodes.tolist()
     assert (np.diff(one.curve.timesteps) > 0).all()
@@ -249,10 +249,10 @@ class Trains(Remembers):
     episodes: int = 500
 
 
-def test_a_run_is_loaded_with_its_own_length_and_a_difference_is_named(tmp_path):
+def test_a_run_is_loaded_with_its_own_length_and_a_difference_is_noticed(tmp_path):
     run = pdrm.train("letter", Trains(), folder=tmp_path, **SHORT)
     assert pdrm.Run.load(run.folder, agent=Trains()).spec == run.spec
-    with pytest.raises(BadRunFolder, match="differ in settings/fields/k"):
+    with pytest.raises(BadRunFolder, match="another task or agent"):
         pdrm.Run.load(run.folder, agent=Trains(k=2))
 
 

@@ -64,9 +64,9 @@ def test_a_replay_shows_both_rewards(world, tmp_path):
     assert repr(replay) == "<Replay of hall: 1 step, return 0.75, ended in done>"
     assert "reward 0.75   total 0.75" in str(replay)
     assert "machine 1   environment -0.25" in str(replay)
-    assert (replay.reward, len(replay)) == (0.75, 2)
+    assert (replay.episode.reward, replay.episode.steps) == (0.75, 1)
     shown = replay._repr_html_()
-    assert shown.count("<img") == len(replay)
+    assert shown.count("<img") == 2
     assert "monospace" in shown.partition("<details>")[2]
     assert [picture.shape for picture in replay.pictures()] == [replay.pictures()[0].shape] * 2
     assert not np.array_equal(*replay.pictures())

@@ -21,7 +21,6 @@ from pdrm.errors import (
     Diverged,
     NeverSucceeded,
     PdrmError,
-    TaskWarning,
     WrongPolicy,
 )
 from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary
@@ -333,9 +332,9 @@ def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
 
 
 def test_a_table_that_never_succeeds_says_what_to_try():
-    """From 300 episodes on, and only if the task can be solved."""
+    """From 300 episodes on."""
     letter = Task("letter")
-    with pytest.warns(NeverSucceeded, match=r"ended in `home`.*\(agent `q`, seed 0, 1\)"):
+    with pytest.warns(NeverSucceeded, match=r"ended in `home`.*\(agent `q`, seed 0\)"):
         runs = train("maze-10x10", "q", k=0, episodes=300, seeds=2)
     assert "CpRM" in runs[0].warning.fix
     assert "check_k" in runs[0].warning.fix
@@ -343,6 +342,3 @@ def test_a_table_that_never_succeeds_says_what_to_try():
     assert train(letter, CpRM(k=1, episodes=2_000)).warning is None
     for agent in (CpRM(k="full"), Summary(), CountingCQL()):
         assert advise(letter, agent.settled(letter)).startswith("train longer")
-    never = "events A B C\nexclusive A B C\nstart u\nfinal v\notherwise stay 0\nu -> v : A & B, 1"
-    with pytest.warns(TaskWarning):  # and no advice
-        assert train(Task("letter", never), "q", episodes=300).warning is None

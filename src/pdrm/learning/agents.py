@@ -21,6 +21,7 @@ from pdrm.learning.settings import (
     PAPER_SETTINGS,
     SB3_SETTINGS,
     TASK,
+    TESTS_PER_RUN,
     USUAL_DEEP,
     USUAL_DQN,
     USUAL_PPO,
@@ -335,6 +336,27 @@ class Deep(BuiltInAgent):
         super().__post_init__()
         _check_shaping(self)
 
+    @property
+    def rollout(self) -> int:
+        """Steps of each environment between updates."""
+        return 1
+
+    @property
+    def iteration(self) -> int:
+        """Steps of all environments between updates."""
+        return self.n_envs * self.rollout
+
+    @property
+    def total(self) -> int:
+        """The steps of training, in whole iterations."""
+        return -(-int(self.total_timesteps) // self.iteration) * self.iteration
+
+    @property
+    def between_tests(self) -> int:
+        """The steps between two evaluations, in whole iterations."""
+        asked = self.test_every or int(self.total_timesteps) // TESTS_PER_RUN
+        return max(1, asked // self.iteration) * self.iteration
+
     @classmethod
     def like_sb3(cls, **settings: Any) -> Self:
         """The agent with Stable-Baselines3's defaults where ours are others, and these settings.
@@ -387,6 +409,10 @@ class PPO(Deep):
     state, machine state and stack, drawn uniformly among those met (stacks of up to 32 symbols). So the later stages of a task are
     learnt even if the first ones do not lead there yet. Not used if nothing of the machine is seen. Tests always begin at a start."""
 
+    @property
+    def rollout(self) -> int:
+        return self.n_steps
+
 
 @settings_class
 class RecurrentPPO(PPO):
@@ -436,6 +462,10 @@ class OffPolicy(Deep):
     counterfactuals: int | None = None
     """Ours: counterfactual experiences for each sampled one, with other machine states and observed stacks (CpRM; default: 8 for DQN,
     or none if rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep)."""
+
+    @property
+    def rollout(self) -> int:
+        return self.train_freq
 
 
 @settings_class

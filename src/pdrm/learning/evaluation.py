@@ -1,8 +1,8 @@
 """Evaluations: the curve of those in training and its file, and episodes with a trained policy, moment by moment.
 
 An evaluation is a number of episodes without exploration. `curve.csv` has one line per evaluation episode: the training episodes and environment
-steps before it, the number of the episode, its return and length, and the machine state in which it ended. Tables are played with the
-readable machine, and break ties as in training; every other policy acts on `task.env(k=…)`.
+steps before it, the number of the episode, its return and length, and the machine state in which it ended. Every policy is played on
+`task.env(k=…)`.
 """
 
 from __future__ import annotations
@@ -14,27 +14,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.finite_domain import FiniteDomain, pick
-from pdrm.errors import NotHere, did_you_mean
-from pdrm.lazy import make_frame
+from pdrm.lazy import load_package
 from pdrm.learning.protocol import Policy, Remembering, Test
 from pdrm.learning.settings import check_choice
-from pdrm.learning.tabular.policy import HierarchicalPolicy, TabularPolicy
-from pdrm.learning.tabular.q_learning import AnyMemory, ReadableProduct
-from pdrm.machines.counting import CountingRewardAutomaton
+from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.tables import Rewards
 from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
 
-COLUMNS = ("episodes", "timesteps", "test", "return", "steps", "end")
-"""Of a curve's file."""
+COLUMNS = "episodes,timesteps,test,return,steps,end\n"
+"""The first line of a curve's file."""
 UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
 """The axes of curves, and the units of training."""
 
@@ -55,25 +49,14 @@ class Curve:
     """[T, E]: the lengths of the evaluation episodes."""
     ends: npt.NDArray[np.str_]
     """[T, E]: machine states."""
-
-    @classmethod
-    def of(cls, unit: str, tests: Sequence[Test]) -> Curve:
-        """The curve of some evaluations."""
-        return cls(
-            unit,
-            np.array([test.episodes for test in tests], np.int64),
-            np.array([test.timesteps for test in tests], np.int64),
-            np.array([test.returns for test in tests]),
-            np.array([test.steps for test in tests]),
-            np.array([test.ends for test in tests]),
-        )
+    text: str
+    """The curve's file."""
 
     def __len__(self) -> int:
         return len(self.episodes)
 
     def __repr__(self) -> str:
-        last = f", final mean return {format_return(self.final_return)}" if len(self) else ""
-        return f"<Curve of {len(self)} tests{last}>"
+        return f"<Curve of {len(self)} tests, final mean return {format_return(self.final_return)}>"
 
     @property
     def at(self) -> npt.NDArray[np.int64]:
@@ -87,22 +70,7 @@ class Curve:
 
     def frame(self) -> Any:
         """The curve as a pandas `DataFrame`, with a row for each evaluation episode and the columns of `curve.csv`."""
-        return make_frame([dict(zip(COLUMNS, row, strict=True)) for row in self.rows()])
-
-    def rows(self) -> Iterator[tuple[int, int, int, float, int, str]]:
-        """The rows of the curve's file, one for each evaluation episode."""
-        for test in self.tests:
-            each = zip(test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), strict=True)
-            for number, values in enumerate(each):
-                yield test.episodes, test.timesteps, number, *values
-
-    def text(self) -> str:
-        """The curve's file."""
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(COLUMNS)
-        table.writerows(self.rows())
-        return text.getvalue()
+        return load_package("pandas", "pandas").read_csv(io.StringIO(self.text))
 
     @classmethod
     def parse(cls, text: str, unit: str = "episodes") -> Curve:
@@ -123,15 +91,20 @@ class Curve:
             returns.astype(np.float64),
             steps.astype(np.int64),
             ends,
+            text,
         )
 
-    @property
-    def tests(self) -> list[Test]:
-        """The evaluations, one by one."""
-        training = self.episodes.tolist(), self.timesteps.tolist()
-        return [
-            Test(*one) for one in zip(self.returns, self.steps, self.ends, *training, strict=True)
-        ]
+
+def write_test(test: Test, episodes: int, timesteps: int) -> str:
+    """The lines of an evaluation in the curve's file, one for each of its episodes.
+
+    episodes, timesteps: of training before it."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    each = zip(test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), strict=True)
+    for number, values in enumerate(each):
+        table.writerow([episodes, timesteps, number, *values])
+    return text.getvalue()
 
 
 SINGLE, DOUBLE = 7, 15
@@ -183,50 +156,36 @@ ENDED, TRUNCATED = "ended in ", "truncated in "
 
 
 class Evaluation(dict[str, Any]):
-    """The result of `Run.evaluate`: a dictionary, whose entries are attributes, too.
+    """The result of `Run.evaluate`: a dictionary.
 
-    >>> found = Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "truncated in up": 1})
-    >>> found
+    >>> Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "truncated in up": 1})
     <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, truncated in up: 1>
-    >>> found["success"], found.success
-    (0.5, 0.5)
     """
 
     @classmethod
     def of(cls, task: Task, tests: Sequence[Test], **about: Any) -> Evaluation:
         """Sum up the episodes of some runs of a task."""
-        parts: Any = [
-            (one.returns, one.steps, one.ends, one.discounted, one.truncated) for one in tests
-        ]
-        paid, steps, ends, discounted, truncated = map(np.concatenate, zip(*parts, strict=True))
-        returns = round_sums(paid)
-        said = np.where(truncated, np.char.add(TRUNCATED, ends), ends)
+        returns = round_sums(np.concatenate([one.returns for one in tests]))
+        ends = np.concatenate([one.ends for one in tests])
+        truncated = np.concatenate([one.truncated for one in tests])
+        discounted: Any = [one.discounted for one in tests]
         full = [int(one.stack_full.sum()) for one in tests if one.stack_full is not None]
         if full:
             about["truncated_by_stack"] = sum(full)
+        said = np.where(truncated, np.char.add(TRUNCATED, ends), ends)
         return cls(
             domain=task.name,
             episodes=len(returns),
             mean_return=float(returns.mean()),
-            mean_discounted_return=float(discounted.mean()),
+            mean_discounted_return=float(np.concatenate(discounted).mean()),
             discount=task.discount,
             returns=returns.tolist(),
-            mean_steps=float(steps.mean()),
+            mean_steps=float(np.concatenate([one.steps for one in tests]).mean()),
             success=float(find_successes(ends, task.success).mean()),
             ends=dict(Counter(said.tolist()).most_common()),
             truncated=int(truncated.sum()),
             **about,
         )
-
-    def __missing__(self, name: str) -> Any:
-        raise NotHere(f"an evaluation has no `{name}`", fix=did_you_mean(str(name), self))
-
-    if not TYPE_CHECKING:  # type checkers take an entry for what it may be
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            return self[name]
 
     def lines(self) -> list[str]:
         """The ways the episodes ended, each with its count."""
@@ -236,8 +195,10 @@ class Evaluation(dict[str, Any]):
         ]
 
     def __repr__(self) -> str:
-        said = f"{self.format_means()}, success {self['success']:.0%}"
-        return f"<Evaluation in {self['domain']}: {self['episodes']} episode{'s' * (self['episodes'] != 1)}, {said}; {', '.join(self.lines())}>"
+        count = f"{self['episodes']} episode{'s' * (self['episodes'] != 1)}"
+        ends = ", ".join(self.lines())
+        said = f"{self.format_means()}, success {self['success']:.0%}; {ends}"
+        return f"<Evaluation in {self['domain']}: {count}, {said}>"
 
     def format_means(self) -> str:
         """The mean return, the discounted one (as an optimal value is) if it is known, and the mean length."""
@@ -257,7 +218,7 @@ class Moment:
     state: Any
     """The environment's state in a finite domain, else the observation."""
     configuration: Configuration
-    """The machine's; the values of counters, as text, are given instead of a stack."""
+    """The machine's; an agent that counts has the values of its counters, as text, instead of a stack."""
     action: Any
     """The action that led here; None if the episode began."""
     label: Label | None
@@ -333,7 +294,7 @@ def play_policy(
         while True:
             if watch is not None:
                 watch(len(moments), over)
-            moments.append(_moment(observation, action, info))
+            moments.append(_moment(policy, observation, action, info))
             if over:
                 break
             action = policy.act(observation, info)
@@ -343,16 +304,20 @@ def play_policy(
     env.close()
 
 
-def _moment(observation: Any, action: Any, info: Any) -> Moment:
+def _moment(policy: Policy, observation: Any, action: Any, info: Any) -> Moment:
     record = info["machine"]
     seen = observation.get("observation") if isinstance(observation, Mapping) else observation
+    here, option = Configuration(record["state"], record["stack"]), None
+    if isinstance(policy, TabularPolicy):
+        here, option = policy.show(here)
     return Moment(
         int(seen) if isinstance(seen, Integral) else observation,
-        Configuration(record["state"], record["stack"]),
+        here,
         int(action) if action is not None and np.ndim(action) == 0 else action,
         record["label"],
         record["reward"],
         record["environment_reward"],
+        option,
     )
 
 
@@ -372,90 +337,3 @@ def sum_up(episodes: Iterable[Episode], discount: float) -> Test:
         discounted=np.array([one.discounted(discount) for one in each]),
         truncated=np.array([one.truncated for one in each]),
     )
-
-
-# --- Tables, with the readable machine
-
-
-class Trained(ReadableProduct):
-    """A domain, a machine and a table that was learnt there, to play episodes with: with a plain policy step by step, with a
-    hierarchical one option by option, each followed until it is completed or the machine moves.
-
-    Args:
-        policy: The table.
-        domain: Where to play.
-        machine: It was learnt with this one.
-        step_limit: Steps after which an episode is truncated (default: the domain's own limit).
-        operations: Moves of a counting automaton that an episode may take (default: any number).
-        ties: Tie-breaking among several best actions, as in training.
-
-    >>> from pdrm.learning.run import train
-    >>> moments = train("maze-5x5", "q", k=1).episode()
-    >>> moments[-1].configuration.state, sum(moment.reward for moment in moments)
-    ('home', 100005.0)
-    """
-
-    def __init__(
-        self,
-        policy: TabularPolicy,
-        domain: FiniteDomain,
-        machine: AnyMemory,
-        step_limit: int | None = None,
-        operations: int | None = None,
-        ties: str = "random",
-    ) -> None:
-        policy.check_machine(machine)
-        policy.check_domain(domain)
-        super().__init__(domain, machine, step_limit, operations)
-        self.policy, self.ties, self.rng = policy, ties, np.random.default_rng()
-
-    def draw(self, probability: Rewards, /) -> int:
-        return pick(probability, float(self.rng.random()))
-
-    def episode(self, seed: int | np.random.Generator) -> Episode:
-        """A greedy episode. seed: or a generator, to play several episodes in a row."""
-        self.rng = np.random.default_rng(seed)
-        moments = list(self._moments())
-        last = moments[-1]
-        return Episode(moments, not self.over(last.state, last.configuration))
-
-    def _moments(self) -> Iterator[Moment]:
-        arrays, labels = self.domain.arrays, self.domain.labels
-        s, number, (here, paid, _) = self.begin()
-        yield Moment(s, here, None, labels[number] if number >= 0 else None, paid)
-        for taken in self.play(s, here):
-            number, own = (
-                part[taken.s, taken.a, taken.o] for part in (arrays.label, arrays.reward)
-            )
-            earned = self.read(taken.here, int(number)).reward
-            rule = self._find_goal(taken.here, taken.option)
-            yield Moment(
-                taken.after, taken.there, taken.a, labels[number], earned, float(own), rule
-            )
-
-    def _find_goal(self, here: Configuration, option: int) -> str | None:
-        """The rule that an option brings about, if the policy has options."""
-        if not isinstance(self.policy, HierarchicalPolicy):
-            return None
-        return self.policy.options[here.state][option]
-
-    def choose_option(self, s: int, here: Configuration, /) -> int:
-        if not isinstance(self.policy, HierarchicalPolicy):
-            return 0
-        return self._best(self.policy.option_values(s, here.state, here.stack))
-
-    def choose_action(self, s: int, here: Configuration, option: int, /) -> int:
-        counts = isinstance(self.machine, CountingRewardAutomaton)
-        memory = tuple(map(int, here.stack)) if counts else here.stack
-        return self._best(self.policy.values(s, here.state, memory, option))
-
-    def achieved(self, here: Configuration, option: int, label: Label, /) -> bool:
-        rule = self._find_goal(here, option)
-        if rule is None or not isinstance(self.machine, PushdownRewardMachine):
-            return False
-        return rule == str(self.machine.rule(here.state, label, here.top))
-
-    def _best(self, values: npt.NDArray[np.float64]) -> int:
-        if self.ties == "first" and values.any():
-            return int(values.argmax())
-        return int(self.rng.choice(np.flatnonzero(values == values.max())))

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import PROGRESS, RunProgress, RunSpec, is_done, read_progress
 from pdrm.learning.run_loop import SINKS, Watch, execute
 from pdrm.learning.settings import check_choice, check_count
-from pdrm.progress import COMPILING, duration, say, show_progress
+from pdrm.progress import COMPILING, duration, show_progress
 
 # --- The workers
 
@@ -94,13 +94,9 @@ def _dask(workers: Workers) -> Iterator[None]:
             limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
             local = distributed.LocalCluster(n_workers=workers.count, silence_logs=50, **limits)
             found = stack.enter_context(local)
-        try:
-            client = stack.enter_context(distributed.Client(found, set_as_default=False))
-        except OSError as error:
-            fix = "check the address, and that the scheduler runs"
-            raise WorkersLost(f"no Dask scheduler answers at {found}: {error}", fix=fix) from error
-        with joblib.parallel_config(backend="dask", client=client):
-            yield
+        client = stack.enter_context(distributed.Client(found, set_as_default=False))
+        stack.enter_context(joblib.parallel_config(backend="dask", client=client))
+        yield
 
 
 @contextmanager
@@ -111,12 +107,7 @@ def _ray(workers: Workers) -> Iterator[None]:
         if not ray.is_initialized():
             own = {"num_cpus": workers.count} if workers.address is None else {}
             quiet = {"include_dashboard": False, "logging_level": "ERROR", "log_to_driver": False}
-            try:
-                ray.init(address=workers.address, **own, **quiet)
-            except (ConnectionError, ValueError) as error:
-                fault = f"no Ray cluster answers at {workers.address}: {error}"
-                fix = "check the address, and that the cluster runs"
-                raise WorkersLost(fault, fix=fix) from error
+            ray.init(address=workers.address, **own, **quiet)
             stack.callback(ray.shutdown)
         there = int(ray.cluster_resources().get("CPU", 1))  # fewer than asked for if a node is gone
         stack.enter_context(joblib.parallel_config(backend="ray", n_jobs=min(workers.count, there)))
@@ -162,17 +153,11 @@ class Failure(NamedTuple):
     """Ours, or somebody's agent's; in another process than this one the latter's traceback, as an error of ours."""
 
     @property
-    def why(self) -> str:
-        """The error as text; of somebody's agent with its traceback."""
-        if isinstance(self.error, PdrmError):
-            return str(self.error)
-        return "".join(traceback.format_exception(self.error))
-
-    @property
     def sentence(self) -> str:
         """The error's own sentence: the first line of ours, the last line of a traceback."""
-        lines = self.why.strip().splitlines()
-        return lines[0] if isinstance(self.error, PdrmError) else lines[-1]
+        if isinstance(self.error, PdrmError):
+            return str(self.error).splitlines()[0]
+        return "".join(traceback.format_exception_only(self.error)).splitlines()[-1]
 
 
 class TrainingOutcome(NamedTuple):
@@ -213,6 +198,10 @@ def train_all(
     failures: list[Failure] = []
     policies: dict[str, Policy] = {}
     deaths: Counter[str] = Counter()
+
+    def begun(run: Planned) -> Path:
+        return place / run.spec.name / PROGRESS
+
     with _show(runs, root) if shown else nullcontext():
         while True:
             given_up = {failure.run.spec.id for failure in failures}
@@ -222,27 +211,27 @@ def train_all(
             suspects = [run for run in pending if deaths[run.spec.id]]
             asked = suspects[:1] or pending
             for run in asked:
-                with suppress(OSError):
-                    (place / run.spec.name / PROGRESS).unlink()
+                begun(run).unlink(missing_ok=True)
             try:
                 for batch, (own, error) in _train_batches(in_batches(asked), chosen, job):
                     policies |= own
-                    lost = [run for run in batch if not job.has_done(run)]
                     why = error or WorkersLost("its worker has finished, and left nothing")
-                    failures += [Failure(run, why) for run in lost]
+                    failures += [Failure(run, why) for run in batch if not job.has_done(run)]
             except (PdrmError, KeyboardInterrupt):
                 raise
             except Exception as error:
                 died = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-                begun = [run for run in asked if (place / run.spec.name / PROGRESS).exists()]
-                if not begun:
-                    fault = f"the workers die before they begin: {died}"
-                    fix = "try workers=1, or look at the cluster's own log"
+                struck = [run for run in asked if begun(run).exists()]
+                if not struck:
+                    fault = (
+                        f"no {chosen.backend} workers answer, or they die before they begin: {died}"
+                    )
+                    fix = "check the address, try workers=1, or look at the cluster's own log"
                     raise WorkersLost(fault, fix=fix) from error
-                deaths.update(run.spec.id for run in begun)
-                lost = [run for run in begun if deaths[run.spec.id] >= MOST_DEATHS]
+                deaths.update(run.spec.id for run in struck)
                 why = WorkersLost(f"its worker died (killed, or out of memory?): {died}")
-                failures += [Failure(run, why) for run in lost]
+                hopeless = [run for run in struck if deaths[run.spec.id] >= MOST_DEATHS]
+                failures += [Failure(run, why) for run in hopeless]
 
 
 Attempt = tuple[dict[str, Policy], Exception | None]
@@ -306,51 +295,32 @@ class Display:
     def __init__(self, runs: Sequence[Planned], root: Path) -> None:
         self.runs, self.root = runs, root
         self.began = time.monotonic()
-        self.before = sum(progress.share for _, progress in self._look())
+        self.before = sum(progress.share for progress in self._read())
         """The runs that were done when it began, with parts of others."""
 
-    def _look(self) -> list[tuple[Planned, RunProgress]]:
-        """The progress of each run."""
-        return [(run, read_progress(self.root / run.spec.name)) for run in self.runs]
+    def _read(self) -> list[RunProgress]:
+        return [read_progress(self.root / run.spec.name) for run in self.runs]
 
     def look(self) -> tuple[float, str]:
         """The runs that are done, with parts of others, and a note: done, under way and left."""
-        found = self._look()
-        work = sum(progress.share for _, progress in found)
-        done = sum(progress.share == 1 for _, progress in found)
-        under_way = [
-            f"{run.title}: return {format_return(progress.last_return)}"
-            for run, progress in found
-            if progress.last_return is not None
-        ]
-        parts = [count_runs(done, len(found)), *under_way[:SHOWN_RUNS]]
-        elapsed = time.monotonic() - self.began
-        gained, left = work - self.before, len(found) - work
+        found = self._read()
+        work, total = sum(progress.share for progress in found), len(found)
+        parts = [f"{sum(progress.share == 1 for progress in found):,} of {total:,} runs done"]
+        for run, progress in zip(self.runs, found, strict=True):
+            if progress.last_return is not None and len(parts) <= SHOWN_RUNS:
+                parts.append(f"{run.title}: return {format_return(progress.last_return)}")
+        elapsed, gained = time.monotonic() - self.began, work - self.before
         if gained <= 0 and elapsed > SECONDS_TO_COMPILE:
             parts.append(COMPILING)
-        elif gained > 0 and left > 0:
-            parts.append(f"about {duration(left * elapsed / gained)} left")
+        elif gained > 0 and work < total:
+            parts.append(f"about {duration((total - work) * elapsed / gained)} left")
         return work, "; ".join(parts)
-
-
-def count_runs(done: int, total: int) -> str:
-    """The number of runs that are done, of all.
-
-    >>> count_runs(1, 2)
-    '1 of 2 runs done'
-    """
-    return f"{done:,} of {total:,} run{'s' * (total != 1)} done"
 
 
 @contextmanager
 def _show(runs: Sequence[Planned], root: Path) -> Iterator[None]:
     """Show the progress of the runs until the end of the block."""
     display, stop = Display(runs, root), threading.Event()
-    if done := sum(is_done(root / run.spec.name) for run in runs):
-        say(f"{count_runs(done, len(runs))} before, in {root}")
-    if done == len(runs):
-        yield
-        return
     with show_progress(len(runs), "runs") as update:
 
         def watch() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import BadSetting, WrongKind
+from pdrm.errors import WrongKind
 from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import kind_of
 from pdrm.learning.settings import (
@@ -68,9 +68,6 @@ class Test:
     steps: npt.NDArray[np.int64]
     ends: npt.NDArray[np.str_]
     """[E] each."""
-    episodes: int = 0
-    timesteps: int = 0
-    """Of training before it, if it is one of a curve."""
     discounted: npt.NDArray[np.float64] | None = None
     """[E]: the discounted returns, if it is not one of a curve."""
     truncated: npt.NDArray[np.bool_] | None = None
@@ -245,6 +242,24 @@ class GuestAgent:
         """What identifies the agent, and the length of training, as JSON values."""
         return self.identity | {name: vars_of(self)[name] for name in SCHEDULE}
 
+    def changed(self, given: dict[str, Any]) -> GuestAgent:
+        """The agent with another length of training, and other values of its own fields."""
+        known = vars_of(self.agent)
+        check_known(self.name, given, [*known, *SCHEDULE])
+        schedule = {name: value for name, value in given.items() if name in SCHEDULE}
+        for name, value in schedule.items():
+            check_count(name, value, 1)
+        if "episodes" in schedule:
+            schedule["total_timesteps"] = None
+        own = {name: value for name, value in given.items() if name in known}
+        agent: Any = copy(self.agent)
+        has_fields = is_dataclass(agent)
+        if has_fields:
+            agent = replace(agent, **own)
+        else:
+            vars(agent).update(own)
+        return replace(self, agent=agent, **schedule)
+
 
 AnyAgent = BuiltInAgent | GuestAgent
 """An agent that a run can have."""
@@ -261,35 +276,12 @@ def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAg
     given = dict(settings or {})
     if isinstance(agent, str):
         return kind_of(agent)(**given)
-    if isinstance(agent, type):
-        raise WrongKind(f"{agent.__name__} is a class, not yet an agent", fix="call it, with ()")
     if isinstance(agent, GuestAgent):
-        return _change_guest(agent, given)
-    if isinstance(agent, Agent):  # ours have no `learner`, a subclass of one may have it
+        return agent.changed(given)
+    if isinstance(agent, Agent) and not isinstance(agent, type):  # a subclass of ours may be one
         own = {name: value for name, value in vars_of(agent).items() if name in SCHEDULE}
-        return _change_guest(GuestAgent(agent, **own), given)
+        return GuestAgent(agent, **own).changed(given)
     if isinstance(agent, BuiltInAgent) and "__dataclass_fields__" in vars(type(agent)):
         return replace(agent, **given)
     fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`; decorate a subclass of one of ours with @dataclass(frozen=True, kw_only=True)'
     raise WrongKind(f"{str(agent)[:60]} is not an agent", fix=fix)
-
-
-def _change_guest(guest: GuestAgent, given: dict[str, Any]) -> GuestAgent:
-    """Change the length of training, and other fields of the agent if it is a dataclass."""
-    agent: Any = copy(guest.agent)
-    known = vars_of(agent)
-    check_known(guest.name, given, [*known, *SCHEDULE])
-    own = {name: value for name, value in given.items() if name in known}
-    schedule = {name: value for name, value in given.items() if name in SCHEDULE}
-    for name, value in schedule.items():
-        check_count(name, value, 1)
-    has_fields = is_dataclass(agent)
-    if has_fields:
-        agent = replace(agent, **own)
-    elif own.keys() <= schedule.keys():
-        vars(agent).update(own)
-    else:
-        raise BadSetting(f"`{guest.name}` is not a dataclass", fix="make it with these settings")
-    if "episodes" in schedule:
-        schedule["total_timesteps"] = None
-    return replace(guest, agent=agent, **schedule)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.errors import BadSetting
+from pdrm.learning.settings import check_count
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -20,10 +20,7 @@ RngState = npt.NDArray[np.uint64]
 
 def seed_streams(seed: int, count: int) -> RngState:
     """[count]: independent starting states for one seed."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadSetting(
-            f"the seed is {seed!r}, but must be a non-negative integer", fix="use seed 0"
-        )
+    check_count("seed", seed, 0)
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 

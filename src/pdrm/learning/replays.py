@@ -60,31 +60,15 @@ class Replay:
         from pdrm.drawing.markup import html, listing, slides
         from pdrm.drawing.render import encode_png
 
-        every = -(-len(self) // MOST_PICTURES)
+        every = 1 + self.episode.steps // MOST_PICTURES
         said = repr(self).strip("<>")
         if every > 1:
             said += f" (a picture every {every} steps)"
-        screens = self.screens[:MOST_SCREENS]
-        if len(self) > MOST_SCREENS:
-            screens.append(f"… {len(self) - MOST_SCREENS:,} more: print the replay")
         pictures = [encode_png(one, COLOURS) for one in self.pictures(every)]
         shown = slides(pictures, "png", f"moments of {self.task.name}")
-        text = html("details", html("summary", "every step as text"), listing("\n\n".join(screens)))
+        screens = listing("\n\n".join(self.screens[:MOST_SCREENS]))
+        text = html("details", html("summary", "every step as text"), screens)
         return str(html("p", said) + shown + text)
-
-    def __len__(self) -> int:
-        return len(self.episode.moments)
-
-    def __iter__(self) -> Iterator[Moment]:
-        return iter(self.episode.moments)
-
-    def __getitem__(self, number: int) -> Moment:
-        return self.episode.moments[number]
-
-    @property
-    def reward(self) -> float:
-        """The return."""
-        return self.episode.reward
 
     @property
     def end(self) -> str:
@@ -106,17 +90,19 @@ class Replay:
 
     def pictures(self, every: int = 1) -> list[Pixels]:
         """The first moment, one every n steps, and the last: the domain, next to the machine's state and stack."""
+        last = self.episode.steps
         return [
             draw_state(self.task.finite, moment.state, said, memory)
             for number, (moment, said, memory) in enumerate(self._scenes())
-            if number % every == 0 or number == len(self) - 1
+            if number % every == 0 or number == last
         ]
 
     def _scenes(self) -> Iterator[tuple[Moment, list[str], Sequence[str]]]:
         """Every moment, the lines that describe it, and the stack or the counters."""
         gained = 0.0
-        pays = any(one.environment_reward for one in self)
-        for number, moment in enumerate(self):
+        moments = self.episode.moments
+        pays = any(one.environment_reward for one in moments)
+        for number, moment in enumerate(moments):
             gained += moment.reward
             action = "" if moment.action is None else self.task.finite.actions[moment.action]
             label = "none" if moment.label is None else label_text(moment.label)
@@ -144,7 +130,7 @@ class Film(dict[str, Any]):
     """The summary of a filmed episode: a dictionary, which shows the film in a notebook.
 
     >>> Film({"return": 1.0, "steps": 9, "end": "home"}, Path("film.gif"))
-    <Film film.gif: 9 steps, return 1, the machine in home>
+    {'return': 1.0, 'steps': 9, 'end': 'home'}
     """
 
     def __init__(self, went: Mapping[str, Any], path: Path) -> None:
@@ -152,12 +138,7 @@ class Film(dict[str, Any]):
         self.path = path
         """The file."""
 
-    def __repr__(self) -> str:
-        return f"<Film {self.path}: {describe_length(self)}, the machine in {self['end']}>"
-
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         from pdrm.drawing.markup import picture
 
-        if not self.path.exists():
-            return None
-        return picture(self.path.read_bytes(), self.path.suffix[1:], repr(self).strip("<>"))
+        return picture(self.path.read_bytes(), self.path.suffix[1:], describe_length(self))

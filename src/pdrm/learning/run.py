@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,6 @@ import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import (
-    BadRunFolder,
     BadSetting,
     ConflictingOptions,
     Interrupted,
@@ -25,7 +23,7 @@ from pdrm.errors import (
     PdrmError,
     warn_caller,
 )
-from pdrm.files import FilePath, Fingerprint, ensure_folder
+from pdrm.files import FilePath, ensure_folder
 from pdrm.lazy import HABITS
 from pdrm.learning.agents import (
     DEFAULT_DEEP,
@@ -53,15 +51,12 @@ from pdrm.learning.execution import Planned, Workers, train_all
 from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, Test, agent_for
 from pdrm.learning.run_folder import (
     CHECKPOINT,
-    CHECKPOINT_CURVE,
-    CURVE,
     RESULT,
     TIMING,
     RunSpec,
     find_run,
     is_done,
-    no_run,
-    read_checkpoint,
+    read_curve,
     read_json,
     read_progress,
     read_spec,
@@ -69,7 +64,8 @@ from pdrm.learning.run_folder import (
 )
 from pdrm.learning.run_loop import Watch
 from pdrm.learning.settings import FULL, LENGTHS, check_count
-from pdrm.product.task_findings import inspect_task, warn_of_tasks
+from pdrm.learning.tabular.policy import TabularPolicy
+from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, MachineLike, Task, task_for
 
@@ -97,12 +93,12 @@ class Run:
     """The policy of an agent of your own that cannot be kept in a file."""
 
     def __repr__(self) -> str:
-        share = read_progress(self.folder).share
-        state = "trained" if self.done else f"not finished, {share:.0%} trained"
+        state = "trained"
+        if not self.done:
+            state = f"not finished, {read_progress(self.folder).share:.0%} trained"
         with suppress(PdrmError):  # a damaged folder is told when it is read
-            if self.tested:
-                row = self.row
-                state += f", return {format_return(row.final_return)}, success {row.success:.0%}"
+            row = self.row
+            state += f", return {format_return(row.final_return)}, success {row.success:.0%}"
         return f"<Run of {_describe(self.spec)}, seed {self.spec.seed}: {state}>"
 
     def __getattr__(self, name: str) -> Any:
@@ -118,10 +114,9 @@ class Run:
         from pdrm.drawing.markup import html, picture
 
         said = html("p", repr(self).strip("<>"))
-        if not self.tested:
-            return said
-        said += "" if self.warning is None else html("p", f"To try: {self.warning.fix}")
-        return said + picture(self.plot()._repr_png_(), "png", "the return of each test")
+        if self.tested:
+            said += picture(self.plot()._repr_png_(), "png", "the return of each test")
+        return said
 
     @classmethod
     def load(
@@ -156,17 +151,7 @@ class Run:
     @property
     def curve(self) -> Curve:
         """Its evaluations; of a run that was stopped, those until then."""
-        unit, path = self.spec.agent.unit, self.folder / CURVE
-        if not self.done:
-            checkpoint = read_checkpoint(self.folder)
-            if checkpoint is None:
-                raise no_run(self.folder, "it was not trained until a first test")
-            return Curve.parse(checkpoint[CHECKPOINT_CURVE].item(), unit)
-        data = path.read_bytes() if path.exists() else b""
-        if Fingerprint.of(data).sha256 != self.result["curve_sha256"]:
-            fault = f"{path} is not the curve that {RESULT} names"
-            raise BadRunFolder(fault, fix=f"remove {self.folder} and run again")
-        return Curve.parse(data.decode(), unit)
+        return Curve.parse(read_curve(self.folder), self.spec.agent.unit)
 
     @property
     def row(self) -> RunRow:
@@ -178,17 +163,16 @@ class Run:
     @property
     def warning(self) -> NeverSucceeded | None:
         """A warning that no episode of the last evaluations solved the task, and what to try."""
-        task, fix = self.spec.task, advise(self.spec.task, self.spec.agent)
+        task, agent = self.spec.task, self.spec.agent
+        fix = advise(task, agent)
         if not self.done or not fix:
             return None
         ends = self.curve.ends[-count_last_tests(len(self.curve)) :]
         if find_successes(ends, task.success).any():
             return None
-        last = Counter(ends.ravel().tolist()).most_common(1)[0][0]
         wanted = " or ".join(f"`{state}`" for state in task.success)
-        how = "ended" if last in task.machine.final else "were truncated"
-        tests = f"the last {len(ends)} tests" if len(ends) > 1 else "the last test"
-        fault = f"no episode of {tests} ended in {wanted}, most {how} in `{last}`"
+        about = f"agent `{agent.name}`, seed {self.spec.seed}"
+        fault = f"no episode of the last tests ({len(ends)}) ended in {wanted} ({about})"
         return NeverSucceeded(fault, fix=fix)
 
     def plot(
@@ -253,21 +237,19 @@ class Run:
         return sum_up(self._play(task, episodes, seed), task.discount)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
-        """Episodes without exploration: of a table with the readable machine, else on the task's environment."""
-        if isinstance(self.spec.agent, Tabular | Summary):
-            from pdrm.learning.saved_policy import read_table
-
-            trained = read_table(self.spec, self.folder, task)
-            rng = np.random.default_rng(seed)
-            return (trained.episode(rng) for _ in range(episodes))
         policy = self.policy
         return play_policy(self._env(policy, task), policy, episodes, seed)
 
     def _env(self, policy: Any, task: Task) -> Any:
-        """A task as an environment that shows what the policy sees."""
-        return (
-            policy.env(task) if isinstance(self.spec.agent, Deep) else task.env(self.spec.agent.k)
-        )
+        """A task, or the only one for its evaluation, as an environment that shows what the policy sees."""
+        agent: Any = self.spec.agent
+        where = task.tested_on[0] if len(task.tested_on) == 1 else task
+        if not isinstance(policy, TabularPolicy):
+            return policy.env(where) if isinstance(agent, Deep) else where.env(agent.k)
+        policy.check_machine(where.counting if policy.counts else where.pushdown)
+        policy.check_domain(where.finite)
+        domain = replace(where.finite, step_limit=agent.step_limit or where.finite.step_limit)
+        return Task(domain, where.machine, success=where.success).env(0)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
         """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
@@ -288,20 +270,19 @@ class Run:
 
     def episode(self, seed: int = 0) -> list[Moment]:
         """Play one episode without exploration, moment by moment."""
-        return list(self._episode(seed).moments)
-
-    def _episode(self, seed: int) -> Episode:
-        return next(iter(self._play(self.spec.task, 1, seed)))
+        (episode,) = self._play(self.spec.task, 1, seed)
+        return list(episode.moments)
 
     def replay(self, seed: int = 0) -> Replay:
         """Play one episode without exploration in a finite domain, to look at: `print(run.replay())`."""
         from pdrm.learning.replays import Replay
 
-        task, agent = self.spec.task, self.spec.agent
+        task = self.spec.task
         if not isinstance(task.domain, FiniteDomain):
             fault = f"{self.folder} is a run in {task.name}, which has no grid"
             raise BadSetting(fault, fix="run.film('film.gif'), or run.episode()")
-        return Replay(task, self._episode(seed), isinstance(agent, CountingQ))
+        (episode,) = self._play(task, 1, seed)
+        return Replay(task, episode, isinstance(self.spec.agent, CountingQ))
 
     def film(self, path: FilePath = "film.gif", seed: int = 0, every: int | None = None) -> Film:
         """Film one episode without exploration, next to the machine's state and stack; a notebook shows the film.
@@ -335,7 +316,6 @@ class Run:
 LAST_TESTS = 4
 """The last quarter of the evaluations says if a task was learnt."""
 FEWEST_EPISODES = 300
-UNREACHABLE = "W0608"
 """A table that was trained for less is not expected to have learnt anything."""
 
 
@@ -357,10 +337,6 @@ def advise(task: Task, agent: AnyAgent) -> str:
     """
     if not task.success or (agent.unit == "episodes" and agent.total < FEWEST_EPISODES):
         return ""
-    if not task.catalogued or task.text is not None:
-        codes = [finding.code for finding in inspect_task(task)]
-        if codes.count(UNREACHABLE) == len(task.success):
-            return ""
     tried = [f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"]
     is_finite = isinstance(task.domain, FiniteDomain)
     if is_finite and not isinstance(agent, CpRM | CountingCQL | Summary):
@@ -401,10 +377,8 @@ class Runs(list[Run]):
     """
 
     def __repr__(self) -> str:
-        if not self:
-            return "<no runs>"
-        about = f"{_describe(self[0].spec)}, {self._seeds()}"
-        return f"<{len(self)} run{'s' * (len(self) != 1)} of {about}>"
+        about = f" of {_describe(self[0].spec)}, {self._seeds()}" if self else ""
+        return f"<{len(self)} run{'s' * (len(self) != 1)}{about}>"
 
     def _seeds(self) -> str:
         numbers = ", ".join(str(run.spec.seed) for run in self)
@@ -414,11 +388,8 @@ class Runs(list[Run]):
         from pdrm.drawing.markup import html, picture
 
         about = repr(self).strip("<>")
-        said = html("p", about)
-        if not self or not all(run.done for run in self):
-            return said
         plot = picture(self.plot()._repr_png_(), "png", f"tests of {about}")
-        return said + self.table()._repr_html_() + plot
+        return html("p", about) + self.table()._repr_html_() + plot
 
     def table(self) -> Rows[RunRow]:
         """A row for each run: the result of its final evaluation."""
@@ -545,7 +516,7 @@ def train(
         failures, policies = train_all(planned, root, workers, log=log, watch=watch, shown=shown)
     except KeyboardInterrupt:
         loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
-        said = f"what was learnt by then: {loads}" if loads else "there is nothing to keep yet"
+        said = f"what was learnt by then: {loads or 'nothing yet'}"
         later = 'with folder="runs" ' if folder is None else ""
         raise Interrupted(f"stopped; {said}; {later}the same command resumes") from None
     if failures:
@@ -554,7 +525,9 @@ def train(
     if folder is None:
         for run in runs:
             weakref.finalize(run, _remove, run.folder)
-    _warn_of_failure(runs)
+    warnings = [warning for run in runs if (warning := run.warning) is not None]
+    if warnings:
+        warn_caller(warnings[0])
     return runs[0] if seeds is None else runs
 
 
@@ -563,12 +536,3 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):
         folder.parent.rmdir()
-
-
-def _warn_of_failure(runs: Sequence[Run]) -> None:
-    """Warn once, of all runs whose last evaluations did not solve the task."""
-    failed = {run.spec.seed: warning for run in runs if (warning := run.warning) is not None}
-    if failed:
-        first, seeds = next(iter(failed.values())), ", ".join(map(str, failed))
-        told = f"{first.message} (agent `{runs[0].spec.agent.name}`, seed {seeds})"
-        warn_caller(NeverSucceeded(told, fix=first.fix))

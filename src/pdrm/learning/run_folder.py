@@ -1,30 +1,27 @@
-"""A run before it is trained: its spec, its learner, and its folder of small files, each written whole or not at all.
+"""A run before it is trained: its learner, its spec, and its folder of small files, each written whole or not at all.
 
-Everything that decides a run is its task, its agent and its seed; the hash of these is its id. `begin` makes the learner, from the
-agent's class: of ours one table, or networks trained side by side. `result.json` is written last: a run
+Everything that decides a run is its task, its agent and its seed; the hash of these is its id. `result.json` is written last: a run
 with one is done and never repeated. `timing.json` is the only file that differs between two equal runs, `.progress` the only one that
 is a message: the share done of a run under way. A checkpoint carries a checksum.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.own_worlds import OwnEnvironment
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError, name_alike
+from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError
 from pdrm.files import (
     MALFORMED,
     RUN_RECORD,
@@ -44,160 +41,25 @@ from pdrm.learning.protocol import (
     AnyAgent,
     GuestAgent,
     Learner,
-    OwnLearner,
-    Test,
-    Until,
     agent_for,
 )
 from pdrm.learning.settings import SOURCE
-from pdrm.product.observation import list_entries
 from pdrm.task import DomainLike, Task
-
-if TYPE_CHECKING:
-    from pdrm.learning.deep.deep_policy import DeepPolicy
-    from pdrm.learning.deep.deep_training import DeepTraining
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
 POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
 PROGRESS = ".progress"
 CHECKPOINT_DONE, CHECKPOINT_CURVE = "run.done", "run.curve"
 """In a checkpoint, next to the arrays of the learner: the training so far, and the text of the curve."""
-LOCKS: ModuleType | None = import_module("fcntl") if find_spec("fcntl") is not None else None
-"""Windows has none: run one command at a time there."""
-
-
-class RunProgress(NamedTuple):
-    """The progress of a run."""
-
-    done: int
-    total: int
-    last_return: float | None = None
-
-    @property
-    def share(self) -> float:
-        """From 0 to 1."""
-        return min(1.0, self.done / max(1, self.total))
-
-
-def write_progress(folder: Path, done: int, total: int, last_return: float | None = None) -> None:
-    """Leave the message for displays in other processes."""
-    (folder / PROGRESS).write_text(json.dumps([done, total, last_return]))
-
-
-def read_progress(folder: Path) -> RunProgress:
-    """The progress of a run; none if it has not begun, or the message is half written."""
-    if is_done(folder):
-        return RunProgress(1, 1)
-    try:
-        return RunProgress(*json.loads((folder / PROGRESS).read_bytes()))
-    except (OSError, ValueError, TypeError):
-        return RunProgress(0, 1)
-
-
-def is_done(folder: Path) -> bool:
-    """Return True if a folder holds a run's final result."""
-    return (folder / RESULT).exists()
-
-
-@contextmanager
-def hold(folder: Path) -> Iterator[None]:
-    """Lock the run's folder (released when the process exits)."""
-    if LOCKS is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        LOCKS.flock(handle, LOCKS.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove files that a killed process never finished."""
-    with suppress(OSError):  # then nothing can be written either, which is an error of its own
-        for left in folder.glob(".*"):
-            left.unlink()
-
-
-def write_json(path: Path, record: dict[str, Any]) -> None:
-    """Write a record of a run."""
-    write_atomically(path, (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A record of a run."""
-    try:
-        return parse_record(path.read_bytes())
-    except (OSError, ValueError) as error:
-        fault = f"{path} cannot be read: {describe_fault(error)}"
-        raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
-
-
-CHECKSUM_BYTES = hashlib.sha256().digest_size
-
-
-def write_checkpoint(folder: Path, arrays: Mapping[str, Any]) -> None:
-    """Write where a run stands: a checksum, then the arrays."""
-    data = encode_arrays(arrays)
-    write_atomically(folder / CHECKPOINT, hashlib.sha256(data).digest() + data)
-
-
-def read_checkpoint(folder: Path) -> Arrays | None:
-    """The arrays of the checkpoint, if there is one."""
-    path = folder / CHECKPOINT
-    if not path.exists():
-        return None
-    try:
-        data = path.read_bytes()
-        checksum, arrays = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
-        need((hashlib.sha256(arrays).digest() == checksum, "its checksum does not fit"))
-        return read_arrays(arrays)
-    except MALFORMED as error:
-        fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
-        raise BadRunFolder(fault, fix=f"remove {path} to start that run again") from error
-
-
-PLACES = ("", "*/", "*/*/", "*/runs/*/", "runs/*/*/", "runs/*/runs/*/")
-"""The places of runs in a folder: itself, what `pdrm train -o` was given, a study's folder, one that holds some of these, or one where
-commands were run."""
-
-
-def list_runs(folder: Path) -> list[Path]:
-    """The folders of all runs that a folder holds, or itself if it is a run."""
-    files = [file for place in PLACES for file in sorted(folder.glob(f"{place}{SPEC}"))]
-    found = list(dict.fromkeys(file.parent for file in files))
-    return [folder] if folder in found else found
-
-
-def find_run(folder: Path) -> Path:
-    """The folder of a run: this one, or the only one that it holds."""
-    found = list_runs(folder)
-    if len(found) > 1:
-        raise no_run(folder, f"{len(found)} runs are here, name one")
-    return found[0] if found else folder
-
-
-def no_run(folder: Path, why: str = "") -> BadRunFolder:
-    """The error that a folder is not a run. If it holds runs, or has some next to it, the fix names one of them."""
-    near = list_runs(folder if folder.is_dir() else folder.parent)
-    others = {run.name: run for run in near if run != folder}
-    fix = 'train one: run = pdrm.train("letter", folder="runs")'
-    if others:
-        like = name_alike(folder.name, others) or max(others)
-        fix = f"did you mean {others[like]}?"
-    if not folder.is_dir():
-        return BadRunFolder(f"the folder {folder} does not exist", fix=fix)
-    return BadRunFolder(f"{folder} is not a trained run{f': {why}' if why else ''}", fix=fix)
 
 
 # --- The learner
 
 
 def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
-    """Begin a run.
+    """Begin a run of a table, or of somebody's agent.
 
-    >>> from pdrm.learning.agents import CpRM
+    >>> from pdrm.learning import CpRM, Until
     >>> learner = begin(CpRM(k=1), Task("maze-5x5"), seed=0)
     >>> learner.advance(Until(episodes=3))
     >>> learner.episodes
@@ -205,8 +67,6 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     """
     if isinstance(agent, GuestAgent):
         return agent.agent.learner(task, seed)
-    if isinstance(agent, Deep):
-        return begin_all([agent], [task], [seed])[0]
     if isinstance(agent, Tabular):
         from pdrm.learning.tabular.learner import make_learner
 
@@ -217,88 +77,17 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     return SummaryLearner(task, agent, seed)
 
 
-def begin_all(
-    agents: Sequence[AnyAgent], tasks: Sequence[Task], seeds: Sequence[int]
-) -> Sequence[Learner]:
-    """Begin the runs of a batch: those of networks are trained side by side."""
-    deep = [
-        agent.settled(task)
-        for agent, task in zip(agents, tasks, strict=True)
-        if isinstance(agent, Deep)
-    ]
+def begin_all(specs: Sequence[RunSpec]) -> Sequence[Learner]:
+    """Begin the runs of a batch, those of networks side by side."""
+    deep = [spec.agent for spec in specs if isinstance(spec.agent, Deep)]
     if not deep:
-        return [begin(*run) for run in zip(agents, tasks, seeds, strict=True)]
-    from pdrm.learning.deep.deep_training import train_together
+        return [begin(spec.agent, spec.task, spec.seed) for spec in specs]
+    from pdrm.learning.deep.network_learner import begin_networks
 
-    training = train_together(tasks, deep, seeds)
-    return [
-        NetworkLearner(training, run, task, agent)
-        for run, (task, agent) in enumerate(zip(tasks, deep, strict=True))
-    ]
-
-
-class NetworkLearner(OwnLearner):
-    """One of several runs that are trained side by side: the first that is asked advances, or evaluates, them all."""
-
-    def __init__(self, training: DeepTraining, run: int, task: Task, agent: Deep) -> None:
-        self.training, self.run, self.task = training, run, task
-        self.per_iteration = training.algorithm.steps_per_iteration
-        iterations = -(-agent.total // self.per_iteration)
-        self.total = iterations * self.per_iteration
-        """The steps of training, in whole iterations."""
-        self.between_tests = max(1, agent.between_tests // self.per_iteration) * self.per_iteration
-        """The steps between two evaluations, in whole iterations."""
-
-    @property
-    def steps(self) -> int:
-        """Environment steps of training so far."""
-        return self.training.timesteps
-
-    @property
-    def episodes(self) -> int:
-        """Training episodes that have ended so far."""
-        return int(self.training.ended[self.run])
-
-    def advance(self, until: Until, /) -> None:
-        """Train all until then, in whole iterations."""
-        left = min(until.steps or 0, self.total) - self.steps
-        if left > 0:
-            self.training.iterate(-(-left // self.per_iteration))
-        while not until.reached(self) and self.steps < self.total:
-            self.training.iterate(1)
-
-    def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
-        """The network as it stands. about: JSON values that are saved with it."""
-        from pdrm.learning.deep.deep_policy import DeepPolicy
-
-        return DeepPolicy(*self.training.trained(self.run), about or {}, self.task.domain)
-
-    def test(self, episodes: int, _seed: int, /) -> Test:
-        """Episodes without exploration; the same starts for all runs."""
-        played = self.training.test(episodes, self.training.iterations)
-        return played.of_run(self.run).read(self.task.pushdown)
-
-    def save(self) -> Arrays:
-        """The state of the run."""
-        return self.training.snapshot(self.run)
-
-    def load(self, arrays: Arrays, /) -> None:
-        """Continue from there; the runs side by side must all be loaded."""
-        self.training.restore(self.run, arrays)
-
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
-        """Write the network."""
-        return self.policy({**about, **self.facts()}).save(path, with_domain=False)
-
-    def facts(self) -> dict[str, float]:
-        """The share of training episodes that a full stack truncated."""
-        share = self.training.cut_off[self.run] / max(1, self.episodes)
-        return {"truncated_by_stack": float(share)}
+    return begin_networks([spec.task for spec in specs], deep, [spec.seed for spec in specs])
 
 
 # --- The spec
-
-MOST_SEEDS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,18 +136,167 @@ class RunSpec:
 
     def check(self) -> None:
         """Raise what is wrong with the run, before anything is trained."""
-        if isinstance(self.agent, GuestAgent):
+        agent, task = self.agent, self.task
+        if isinstance(agent, GuestAgent):
             return
-        if not isinstance(self.agent, Deep):
-            begin(self.agent, self.task, self.seed)
+        if not isinstance(agent, Deep):
+            begin(agent, task, self.seed)
             return
-        if isinstance(self.task.domain, OwnEnvironment):
-            fault = f"agent `{self.agent.name}` needs a domain of arrays, and `{self.task.name}` is an environment"
+        if isinstance(task.domain, OwnEnvironment):
+            fault = f"agent `{agent.name}` needs a domain of arrays, and `{task.name}` is an environment"
             raise DoesNotApply(fault, fix='pdrm.SB3("PPO"), or an agent of your own')
         import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
         from pdrm.learning.deep.deep_training import check_fits
 
-        check_fits(self.task, self.agent)
+        check_fits(task, agent)
+
+
+MOST_SEEDS = 100_000
+
+
+def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds that are meant: n of them from 0 on, or these.
+
+    >>> resolve_seeds(3), resolve_seeds([3, 14])
+    ((0, 1, 2), (3, 14))
+    """
+    if type(seeds) is int and 0 < seeds <= MOST_SEEDS:
+        return tuple(range(seeds))
+    found = tuple(seeds) if isinstance(seeds, Sequence) else ()
+    right = all(type(seed) is int and seed >= 0 for seed in found)
+    if not right or not 0 < len(found) == len(set(found)) <= MOST_SEEDS:
+        fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
+        raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
+    return found
+
+
+# --- The folder
+
+
+class RunProgress(NamedTuple):
+    """The progress of a run."""
+
+    share: float
+    """From 0 to 1."""
+    last_return: float | None = None
+
+
+def write_progress(folder: Path, share: float, last_return: float | None = None) -> None:
+    """Leave the message for displays in other processes."""
+    (folder / PROGRESS).write_text(json.dumps([share, last_return]))
+
+
+def read_progress(folder: Path) -> RunProgress:
+    """The progress of a run; none if it has not begun, or the message is half written."""
+    if is_done(folder):
+        return RunProgress(1)
+    try:
+        return RunProgress(*json.loads((folder / PROGRESS).read_bytes()))
+    except (OSError, ValueError):
+        return RunProgress(0)
+
+
+def is_done(folder: Path) -> bool:
+    """Return True if a folder holds a run's final result."""
+    return (folder / RESULT).exists()
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Lock the run's folder (released when the process exits)."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove files that a killed process never finished."""
+    with suppress(OSError):  # then nothing can be written either, which is an error of its own
+        for left in folder.glob(".*"):
+            left.unlink()
+
+
+def write_json(path: Path, record: dict[str, Any]) -> None:
+    """Write a record of a run."""
+    write_atomically(path, (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A record of a run."""
+    try:
+        return parse_record(path.read_bytes())
+    except (OSError, ValueError) as error:
+        fault = f"{path} cannot be read: {describe_fault(error)}"
+        raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
+
+
+CHECKSUM_BYTES = hashlib.sha256().digest_size
+
+
+def write_checkpoint(folder: Path, arrays: Mapping[str, Any]) -> None:
+    """Write where a run stands: a checksum, then the arrays."""
+    data = encode_arrays(arrays)
+    write_atomically(folder / CHECKPOINT, hashlib.sha256(data).digest() + data)
+
+
+def read_checkpoint(folder: Path) -> Arrays | None:
+    """The arrays of the checkpoint, if there is one."""
+    path = folder / CHECKPOINT
+    if not path.exists():
+        return None
+    try:
+        data = path.read_bytes()
+        checksum, arrays = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
+        need((hashlib.sha256(arrays).digest() == checksum, "its checksum does not fit"))
+        return read_arrays(arrays)
+    except (OSError, ValueError) as error:
+        fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
+        raise BadRunFolder(fault, fix=f"remove {path} to start that run again") from error
+
+
+def read_curve(folder: Path) -> str:
+    """The text of a run's curve; of a run that was stopped, until then."""
+    if not is_done(folder):
+        arrays = read_checkpoint(folder)
+        if arrays is None:
+            raise no_run(folder, "it was not trained until a first test")
+        return str(arrays[CHECKPOINT_CURVE].item())
+    data = (folder / CURVE).read_bytes()
+    if Fingerprint.of(data).sha256 != read_json(folder / RESULT)["curve_sha256"]:
+        fault = f"{folder / CURVE} is not the curve that {RESULT} names"
+        raise BadRunFolder(fault, fix=f"remove {folder} and run again")
+    return data.decode()
+
+
+# --- Runs that were trained before
+
+DEEPEST = 5
+"""Levels of folders in which runs are looked for: a folder of studies has them at `STUDY/runs/RUN`."""
+
+
+def list_runs(folder: Path) -> list[Path]:
+    """The folders of all runs that a folder holds, or itself if it is a run."""
+    if (folder / SPEC).exists():
+        return [folder]
+    levels = ("*/" * level for level in range(1, DEEPEST))
+    return [file.parent for level in levels for file in sorted(folder.glob(level + SPEC))]
+
+
+def find_run(folder: Path) -> Path:
+    """The folder of a run: this one, or the only one that it holds."""
+    found = list_runs(folder)
+    if len(found) != 1:
+        raise no_run(folder, f"it holds {len(found)} runs, and one is needed")
+    return found[0]
+
+
+def no_run(folder: Path, why: str) -> BadRunFolder:
+    """The error that a folder is not a run."""
+    fix = 'name the folder of a run, or train one: run = pdrm.train("letter", folder="runs")'
+    return BadRunFolder(f"{folder} is not a trained run: {why}", fix=fix)
 
 
 def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> RunSpec:
@@ -368,18 +306,16 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
     """
     try:
         record = parse_record((folder / SPEC).read_bytes())
-        where, seed, settings = record["task"], record["seed"], record["settings"]
-        need((type(seed) is int and seed >= 0, f"its seed is {str(seed)[:40]!r}"))
-        found = _read_task(folder, where, record.get("success", ())) if task is None else task
-        spec = RunSpec(found, _read_agent(record["agent"], settings, agent), seed)
+        success = record.pop("success", ())
+        found = _read_task(folder, record["task"], success) if task is None else task
+        chosen = _read_agent(record["agent"], record["settings"], agent)
+        spec = RunSpec(found, chosen, record["seed"])
     except BadRunFolder:
         raise
     except (*MALFORMED, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
-    record.pop("success", None)
-    kept, given = list_entries(record), list_entries(json.loads(json.dumps(spec.record())))
-    if differ := [name for name in kept | given if kept.get(name) != given.get(name)]:
-        fault = f"{folder} is a run of another task or agent, or a file in it has changed: they differ in {', '.join(differ)}"
+    if json.loads(json.dumps(spec.record())) != record:
+        fault = f"{folder} is a run of another task or agent, or a file in it has changed"
         raise BadRunFolder(fault, fix="restore its files, or give its own `task` and `agent`")
     return spec
 
@@ -414,18 +350,3 @@ def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
     guest = agent_for(own, schedule)
     assert isinstance(guest, GuestAgent)  # of an `Agent`
     return replace(guest, **{word: settings[word] for word in SCHEDULE})
-
-
-def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds that are meant: n of them from 0 on, or these.
-
-    >>> resolve_seeds(3), resolve_seeds([3, 14])
-    ((0, 1, 2), (3, 14))
-    """
-    given: Any = range(min(seeds, MOST_SEEDS + 1)) if type(seeds) is int else seeds
-    found = tuple(given) if isinstance(given, Iterable) else ()
-    right = all(type(seed) is int and seed >= 0 for seed in found)
-    if not found or not right or len(set(found)) < len(found) or len(found) > MOST_SEEDS:
-        fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
-        raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
-    return found

@@ -6,7 +6,6 @@ take turns at its folder.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import signal
@@ -14,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType
@@ -25,7 +24,6 @@ from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, Diverged
 from pdrm.files import (
-    MALFORMED,
     Fingerprint,
     describe_fault,
     encode_arrays,
@@ -33,9 +31,8 @@ from pdrm.files import (
     read_arrays,
     write_atomically,
 )
-from pdrm.learning.evaluation import Curve, make_test
+from pdrm.learning.evaluation import COLUMNS, Curve, make_test, write_test
 from pdrm.learning.protocol import (
-    AnyAgent,
     GuestAgent,
     KeptPolicy,
     Learner,
@@ -57,7 +54,6 @@ from pdrm.learning.run_folder import (
     RESULT,
     SPEC,
     TIMING,
-    NetworkLearner,
     RunSpec,
     begin_all,
     hold,
@@ -141,12 +137,10 @@ class Course:
     spec: RunSpec
     folder: Path
     learner: Learner
-    tests: list[Test] = field(default_factory=list)
-
-    @property
-    def counted(self) -> AnyAgent | NetworkLearner:
-        """The object that defines the length of training: the agent, or networks, which train in whole iterations."""
-        return self.learner if isinstance(self.learner, NetworkLearner) else self.spec.agent
+    curve: str = COLUMNS
+    """The text of its file so far."""
+    tested: int = 0
+    """The evaluations so far."""
 
     @property
     def done(self) -> int:
@@ -155,14 +149,14 @@ class Course:
         return self.learner.steps if in_steps else self.learner.episodes
 
     @property
-    def is_over(self) -> bool:
-        """True after the last evaluation."""
-        return len(self.tests) >= -(-self.counted.total // self.counted.between_tests)
+    def share(self) -> float:
+        """The share of the training that is done."""
+        return min(1, self.done / self.spec.agent.total)
 
     @property
-    def curve(self) -> Curve:
-        """The evaluations so far."""
-        return Curve.of(self.spec.agent.unit, self.tests)
+    def is_over(self) -> bool:
+        """True after the last evaluation."""
+        return self.tested * self.spec.agent.between_tests >= self.spec.agent.total
 
     @property
     def facts(self) -> dict[str, float]:
@@ -175,46 +169,46 @@ class Course:
         """Continue from the checkpoint, if there is one."""
         arrays = read_checkpoint(self.folder)
         if arrays is not None and isinstance(self.learner, Resumable):
-            self.tests = Curve.parse(arrays.pop(CHECKPOINT_CURVE).item()).tests
+            self.curve = arrays.pop(CHECKPOINT_CURVE).item()
+            self.tested = len(Curve.parse(self.curve))
             self.learner.load(arrays)
 
     def advance(self) -> None:
         """Train until the next evaluation is due; an episode or a rollout may have gone beyond it already."""
-        due = min(self.counted.total, (len(self.tests) + 1) * self.counted.between_tests)
-        before = self.done
+        agent, before = self.spec.agent, self.done
+        due = min(agent.total, (self.tested + 1) * agent.between_tests)
         if before >= due:
             return
-        in_steps = self.spec.agent.unit == "timesteps"
-        self.learner.advance(Until(steps=due) if in_steps else Until(episodes=due))
+        self.learner.advance(Until(steps=due) if agent.unit == "timesteps" else Until(episodes=due))
         if self.done <= before:
-            fault = f"`advance` of agent `{self.spec.agent.name}` returned without training"
+            fault = f"`advance` of agent `{agent.name}` returned without training"
             fix = "count `steps` and `episodes`, and train while not until.reached(self)"
             raise BadSetting(fault, fix=fix)
 
-    def test(self) -> None:
+    def test(self) -> Test:
         """Test, and note the result."""
-        agent, seed = self.spec.agent, len(self.tests)
-        if isinstance(self.learner, SelfTesting):
-            test = self.learner.test(agent.test_episodes, seed)
+        agent, learner = self.spec.agent, self.learner
+        if isinstance(learner, SelfTesting):
+            test = learner.test(agent.test_episodes, self.tested)
         else:
-            policy = self.learner.policy()
-            test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, seed)
-        if not self.tests and isinstance(agent, GuestAgent):
+            policy = learner.policy()
+            test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, self.tested)
+        if not self.tested and isinstance(agent, GuestAgent):
             self.save_policy()  # if it cannot be kept, say so now
-        before, steps = self.learner.episodes, self.learner.steps
-        self.tests.append(replace(test, episodes=before, timesteps=steps))
+        self.curve += write_test(test, learner.episodes, learner.steps)
+        self.tested += 1
+        return test
 
-    def tell(self, watch: Watch | None) -> None:
+    def tell(self, test: Test, watch: Watch | None) -> None:
         """Tell the watch of the last evaluation, and displays in other processes."""
-        last, total = self.tests[-1], self.counted.total
-        write_progress(self.folder, self.done, total, float(last.returns.mean()))
+        write_progress(self.folder, self.share, float(test.returns.mean()))
         if watch is not None:
-            watch(Status(self.spec, self.done, total, last, self.facts))
+            watch(Status(self.spec, self.done, self.spec.agent.total, test, self.facts))
 
     def save_checkpoint(self) -> None:
         """Write where the run stands, if it can resume."""
         if isinstance(self.learner, Resumable):
-            own = {CHECKPOINT_DONE: self.done, CHECKPOINT_CURVE: self.curve.text()}
+            own = {CHECKPOINT_DONE: self.done, CHECKPOINT_CURVE: self.curve}
             write_checkpoint(self.folder, {**self.learner.save(), **own})
 
     def save_policy(self) -> Fingerprint | None:
@@ -226,32 +220,32 @@ class Course:
         policy = learner.policy()
         if isinstance(learner, Resumable):
             arrays = learner.save()
-            try:
-                data = encode_arrays(arrays)
-                read_arrays(data)
-            except MALFORMED as error:
-                fault = f"what `save` of agent `{self.spec.agent.name}` returns cannot be kept: {describe_fault(error)}"
-                fix = "return a dictionary of arrays of numbers, none of objects"
-                raise BadSetting(fault, fix=fix) from error
         elif isinstance(policy, KeptPolicy):
-            data = encode_arrays(policy.arrays())
+            arrays = policy.arrays()
         else:
             return None
+        try:
+            data = encode_arrays(arrays)
+            read_arrays(data)
+        except (TypeError, ValueError) as error:
+            fault = f"what `save` of agent `{self.spec.agent.name}` returns cannot be kept: {describe_fault(error)}"
+            fix = "return a dictionary of arrays of numbers, none of objects"
+            raise BadSetting(fault, fix=fix) from error
         write_atomically(path, data)
         return Fingerprint.of(data)
 
     def finish(self, timing: dict[str, Any], largest: int | None) -> Policy | None:
         """Write the policy, the curve, the times and the result, in this order; return the policy if a file cannot hold it."""
         written = self.save_policy()
-        sha256, size = written or ("", 0)
+        sha256, size = written or Fingerprint("", 0)
         if largest is not None and size > largest:
             (self.folder / POLICY).unlink()
-        curve = self.curve.text().encode()
+        curve = self.curve.encode()
         result = {
             "id": self.spec.id,
             "policy_sha256": sha256,
             "policy_bytes": size,
-            "curve_sha256": hashlib.sha256(curve).hexdigest(),
+            "curve_sha256": Fingerprint.of(curve).sha256,
         }
         for name, value in self.facts.items():
             result[name] = int(value) if value.is_integer() else value
@@ -318,11 +312,10 @@ def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict
                 is_whole = False
                 for course in courses:  # the first advances all that are side by side
                     course.advance()
-                for course in courses:
-                    course.test()
+                tests = [course.test() for course in courses]
                 is_whole = True
-                for course in courses:
-                    course.tell(watch)
+                for course, test in zip(courses, tests, strict=True):
+                    course.tell(test, watch)
                 raise_if_asked()
                 if time.monotonic() > due:
                     due = _save_checkpoints(courses)
@@ -355,13 +348,12 @@ def _begin(runs: list[Placed]) -> list[Course]:
             write_atomically(folder / DOMAIN, domain_bytes(domain))
         # Which states mean success changes nothing in the run, and is not part of the id.
         write_json(folder / SPEC, {**spec.record(), "success": spec.task.success})
-        write_progress(folder, 0, 1)
-    tasks, seeds = [spec.task for spec, _ in runs], [spec.seed for spec, _ in runs]
-    learners = begin_all([spec.agent for spec, _ in runs], tasks, seeds)
+        write_progress(folder, 0)
+    learners = begin_all([spec for spec, _ in runs])
     courses = [Course(*run, learner) for run, learner in zip(runs, learners, strict=True)]
     for course in courses:
         course.resume()
-        write_progress(course.folder, course.done, course.counted.total)
+        write_progress(course.folder, course.share)
     return courses
 
 
@@ -370,9 +362,9 @@ def seconds_between_checkpoints() -> float:
     word = os.environ.get(EVERY_SECONDS, "5")
     try:
         return float(word)
-    except ValueError as error:
-        fault = f"{EVERY_SECONDS} is `{word}`, but must be a number of seconds"
-        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=5, or unset it") from error
+    except ValueError:
+        fault = f"{EVERY_SECONDS} is `{word}`, not a number of seconds"
+        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=5") from None
 
 
 def _save_checkpoints(courses: list[Course]) -> float:

@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
 
 from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile, CannotTranslate
-from pdrm.files import Arrays, FilePath, blaming_policy, need, read_arrays, reading_policy, within
-from pdrm.language.loading import parse
-from pdrm.learning.agents import CountingQ, Deep, Extras, Tabular
-from pdrm.learning.evaluation import Trained
-from pdrm.learning.protocol import GuestAgent, LoadsPolicy, Policy
-from pdrm.learning.run_folder import (
-    POLICY,
-    SPEC,
-    RunSpec,
-    begin,
-    find_run,
-    is_done,
-    no_run,
-    read_spec,
+from pdrm.files import (
+    Arrays,
+    FilePath,
+    Fingerprint,
+    blaming_policy,
+    need,
+    read_arrays,
+    reading_policy,
+    within,
 )
-from pdrm.learning.tabular.hierarchical import TOP, options_of
+from pdrm.language.loading import parse
+from pdrm.learning.agents import Deep
+from pdrm.learning.protocol import GuestAgent, LoadsPolicy
+from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, begin, find_run, read_spec
+from pdrm.learning.tabular.hierarchical import TOP
 from pdrm.learning.tabular.policy import (
-    STANDS_IN,
     VERSION,
     HierarchicalPolicy,
     MemoryTree,
     PolicyTable,
     QPolicy,
     TabularPolicy,
-    option_texts,
 )
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.tables import LARGEST_VALUE
 from pdrm.machines.transitions import Stack
-from pdrm.product.observation import FullStack, View, view_of
+from pdrm.product.observation import View, view_of
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -56,23 +49,21 @@ if TYPE_CHECKING:
 
 def read_policy(spec: RunSpec, folder: Path) -> Any:
     """The policy of a run: a table, networks that act step by step, or the policy of an agent of your own."""
-    task, agent = spec.task, spec.agent
-    if isinstance(agent, GuestAgent):
-        return _read_guest(agent, spec, find_policy(spec, folder))
+    task, agent, path = spec.task, spec.agent, folder / POLICY
+    if not path.exists():
+        fix = "train it to the end; a study keeps no large policies, and no agent of your own without `save`"
+        raise BadPolicyFile(f"{folder} has no {POLICY}", fix=fix)
     if isinstance(agent, Deep):
-        return _read_network(find_policy(spec, folder), task)
-    return _place(read_table(spec, folder, task).policy, task)
-
-
-def _read_guest(agent: GuestAgent, spec: RunSpec, path: Path) -> Policy:
+        return _read_network(path, task)
+    if not isinstance(agent, GuestAgent):
+        return _place(load_table(path), task)
     with blaming_policy(path):
         arrays = read_arrays(path.read_bytes())
     if isinstance(agent.agent, LoadsPolicy):
-        return agent.agent.load_policy(spec.task, arrays)
-    learner: Any = begin(agent, spec.task, spec.seed)
+        return agent.agent.load_policy(task, arrays)
+    learner: Any = begin(agent, task, spec.seed)
     learner.load(arrays)  # its `save` wrote the file
-    policy: Policy = learner.policy()
-    return policy
+    return learner.policy()
 
 
 def _read_network(path: Path, task: Task) -> DeepPolicy:
@@ -81,29 +72,6 @@ def _read_network(path: Path, task: Task) -> DeepPolicy:
 
     world = task.domain if isinstance(task.domain, JaxWorld | WaterWorld) else task.finite
     return load_deep_policy(path, world)
-
-
-def find_policy(spec: RunSpec, folder: Path) -> Path:
-    """The file of a run's policy; an error if it is not trained yet, or its policy was not kept."""
-    path = folder / POLICY
-    if path.exists():
-        return path
-    if not is_done(folder):
-        raise no_run(folder)
-    fault = f"{folder} holds a run that is trained, but no {POLICY}"
-    fix = "train again with pdrm.train: a study keeps no large policies, and no agent of your own without `save`"
-    raise BadPolicyFile(fault, fix=fix)
-
-
-def read_table(spec: RunSpec, folder: Path, task: Task) -> Trained:
-    """The table of a run, to play episodes of a task with; it must have been learnt with the machine that the spec names."""
-    agent: Any = spec.agent
-    machine = task.counting if isinstance(agent, CountingQ) else task.pushdown
-    where = task.tested_on[0].finite if len(task.tested_on) == 1 else task.finite
-    extras = agent.extras if isinstance(agent, Tabular) else Extras()
-    table = load_table(find_policy(spec, folder))
-    operations = extras.operations_per_episode
-    return Trained(table, where, machine, agent.step_limit, operations, extras.ties)
 
 
 def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None) -> LearntPolicy:
@@ -122,8 +90,7 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
     True
     """
     file = Path(path)
-    is_of_run = file.name == POLICY and domain is None and (file.parent / SPEC).exists()
-    if file.is_dir() or is_of_run:
+    if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
         folder = find_run(file if file.is_dir() else file.parent)
         own: LearntPolicy = read_policy(read_spec(folder), folder)
         return own
@@ -172,11 +139,9 @@ def load_table(path: str | Path) -> TabularPolicy:
     file = Path(path)
     with reading_policy(file) as description:
         data = file.read_bytes()
-        fits = hashlib.sha256(data).hexdigest() == description["sha256"]
         need(
-            (fits, "it does not match the fingerprint in its .json file"),
+            (Fingerprint.of(data).sha256 == description["sha256"], "its fingerprint differs"),
             (description.get("pdrm_policy") == VERSION, f"it is not of version {VERSION}"),
-            (isinstance(description["about"], dict), "its description is damaged"),
         )
         arrays = read_arrays(data)
         if description["kind"] == "summary":
@@ -187,55 +152,37 @@ def load_table(path: str | Path) -> TabularPolicy:
 
 
 def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
-    text, seen, kind = (str(description[name]) for name in ("machine", "view", "kind"))
+    text, seen = str(description["machine"]), description["view"]
+    machine, view = parse(text), view_of(seen if seen == "full" else int(seen))
     actions = tuple(map(str, description["actions"]))
     shared = description["about"], text, actions
-    machine, view = parse(text), view_of(seen if seen == "full" else int(seen))
-    if isinstance(machine, CountingRewardAutomaton):
-        need((kind == "counters" and view == FullStack(), "it is not a policy over counters"))
-        states = (*machine.states, *machine.final)
-        return QPolicy(
-            *shared, _read_rows(arrays, "", view, states, machine.counters, len(actions))
-        )
-    states, symbols = (*machine.states, *machine.final), machine.stack
-    if kind == "stack":
-        return QPolicy(*shared, _read_rows(arrays, "", view, states, symbols, len(actions)))
+    counts = isinstance(machine, CountingRewardAutomaton)
+    kind = machine.counters if isinstance(machine, CountingRewardAutomaton) else machine.stack
+    states = (*machine.states, *machine.final)
+    need((counts == (description["kind"] == "counters"), "it is of another kind of machine"))
+    if description["kind"] != "options":
+        return QPolicy(*shared, _read_rows(arrays, "", view, states, kind, len(actions)))
     options = {state: tuple(texts) for state, texts in description["options"].items()}
-    fits = tuple(options) == machine.states and all(
-        texts in (option_texts(options_of(machine, state)), STANDS_IN)
-        for state, texts in options.items()
-    )
-    need((fits, "its options are not those of its machine"))
     most = max(map(len, options.values()))
-    meta = _read_rows(arrays, "meta.", view, states, symbols, most)
-    within = _read_rows(arrays, "within.", TOP, states, symbols, most * len(actions))
+    meta = _read_rows(arrays, "meta.", view, states, kind, most)
+    within = _read_rows(arrays, "within.", TOP, states, kind, most * len(actions))
     return HierarchicalPolicy(*shared, meta, options, within)
 
 
 def _read_rows(
     arrays: Arrays, prefix: str, view: View, states: tuple[str, ...], kind: Stack | int, width: int
 ) -> PolicyTable:
-    """The table that `PolicyTable.arrays` saved under a prefix; `ValueError` says what is wrong with it.
+    """The table that `PolicyTable.arrays` saved under a prefix.
 
     kind: the stack symbols, or the number of counters. width: the values of a row."""
-
-    def read(name: str, most: int) -> npt.NDArray[Any]:
-        found = arrays[prefix + name]
-        fits = found.dtype.kind == "i" and found.ndim == 1 and within(found, 0, most)
-        need((fits, f"`{prefix}{name}` is out of bounds"))
-        return found
-
-    symbol = read("symbol", LARGEST_VALUE if isinstance(kind, int) else len(kind))
-    parent = read("parent", len(symbol) - 1)
-    below = parent[1:] < np.arange(1, len(symbol))
-    need((len(parent) == len(symbol) > 0 and below.all(), "its memories are not a tree"))
-    most = {
-        "environment_state": LARGEST_STATE,
-        "machine_state": len(states) - 1,
-        "node": len(symbol) - 1,
-    }
-    seen = [read(name, last) for name, last in most.items()]
-    value = arrays[prefix + "value"]
-    alike = all(value.shape == (len(one), width) for one in seen)
-    need((alike and value.dtype == np.float64, f"its rows are not of {width} values"))
+    symbol, parent, value = (arrays[prefix + name] for name in ("symbol", "parent", "value"))
+    seen = [arrays[prefix + name] for name in ("environment_state", "machine_state", "node")]
+    highest = LARGEST_VALUE if isinstance(kind, int) else len(kind)
+    limits = highest, len(symbol) - 1, LARGEST_STATE, len(states) - 1, len(symbol) - 1
+    numbers = zip((symbol, parent, *seen), limits, strict=True)
+    right = all(array.dtype.kind == "i" and within(array, 0, most) for array, most in numbers)
+    need(
+        (right, "an index is out of bounds"),
+        (value.shape == (len(seen[0]), width), f"its rows are not of {width} values"),
+    )
     return PolicyTable.of(view, states, MemoryTree(kind, symbol, parent), seen, value)

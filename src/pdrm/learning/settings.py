@@ -166,8 +166,7 @@ def _check_k(k: Any, *, none: bool) -> int | str:
     """The k that is meant: a non-negative integer (maybe as text), `full`, or `none`."""
     if k == FULL or (none and k == NOTHING):
         return str(k)
-    is_text = isinstance(k, str) and k.isascii() and k.isdecimal() and len(k) <= len(str(MOST))
-    number = int(k) if is_text else k
+    number = int(k) if isinstance(k, str) and k.isascii() and k.isdecimal() else k
     if _is_count(number, 0):
         return int(number)
     others = "full or none" if none else "or full"
@@ -304,13 +303,12 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
     name, equals, text = word.partition("=")
     if not equals:
         raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
-    words = {"true": True, "false": False, "none": None}
     types = {field.name: str(field.type) for field in fields(kind)}
     check_known(kind.name, [name], list(types))
     value: Any = text
     if "str" not in types[name]:
         with suppress(ValueError, SyntaxError):  # the text is refused when the agent is made
-            value = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
+            value = ast.literal_eval(text.capitalize())  # true, false and none may be lower case
     if types[name].startswith("tuple") and not isinstance(value, tuple):
         value = (value,)
     is_whole = isinstance(value, float) and value.is_integer()

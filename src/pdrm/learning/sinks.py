@@ -14,9 +14,8 @@ from typing import Any, Self
 
 from pdrm.files import FilePath, ensure_folder
 from pdrm.lazy import load_package
-from pdrm.learning.run_folder import RunSpec, is_done
-from pdrm.learning.run_loop import SINKS, Status, Watch
-from pdrm.learning.settings import check_choice
+from pdrm.learning.run_folder import RunSpec
+from pdrm.learning.run_loop import Status, Watch
 
 
 class Sink(ABC):
@@ -93,21 +92,17 @@ class WeightsAndBiases(Sink):
         self._run.finish()
 
 
-def sink_for(tool: str, folder: Path, spec: RunSpec) -> Sink:
-    """The sink of that name for the run in a folder."""
-    check_choice("log", tool, SINKS)
-    place = str(ensure_folder(folder))
-    if tool == "tensorboard":
-        return TensorBoard(place)
-    return WeightsAndBiases("pdrm", dir=place, name=folder.name, config=spec.record())
-
-
 @contextmanager
 def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
-    """A watch that logs every evaluation of the runs that are not done with the tool of that name."""
+    """A watch that logs every evaluation of the runs with the tool of that name, in their folders."""
     sinks: dict[str, Sink] = {}
     with ExitStack() as stack:
         for spec, folder in zip(specs, folders, strict=True):
-            if not is_done(folder):
-                sinks[spec.id] = stack.enter_context(sink_for(tool, folder, spec))
+            place = str(ensure_folder(folder))
+            sink: Sink
+            if tool == "tensorboard":
+                sink = TensorBoard(place)
+            else:
+                sink = WeightsAndBiases("pdrm", dir=place, name=folder.name, config=spec.record())
+            sinks[spec.id] = stack.enter_context(sink)
         yield lambda status: sinks[status.spec.id](status)

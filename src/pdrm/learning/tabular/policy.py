@@ -106,9 +106,7 @@ class MemoryTree:
     """
 
     kind: Stack | int  # the stack symbols, numbered from 1 in `symbol`; or the number of counters
-    symbol: npt.NDArray[
-        Any
-    ]  # [nodes]: the top symbol, 0 for the empty stack; or the value of a counter
+    symbol: npt.NDArray[Any]  # [nodes]: the top symbol (0: none), or the value of a counter
     parent: npt.NDArray[Any]  # [nodes]: what is below it
 
     @classmethod
@@ -347,6 +345,10 @@ class TabularPolicy(ABC):
         """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
         return
 
+    def show(self, here: Configuration) -> tuple[Configuration, str | None]:
+        """The configuration as the policy sees it, and the rule that the option under way brings about, if there is one."""
+        return here, None
+
     def act(
         self,
         observation: object,
@@ -368,7 +370,13 @@ class TabularPolicy(ABC):
         """
         refuse_exploring(deterministic)
         there = self._locate(observation, machine_state, memory)
+        if option is None and isinstance(machine_state, Mapping):
+            option = self._follow(*there)
         return int(np.argmax(self.values(*there, option)))
+
+    def _follow(self, _place: Any, _state: str, _memory: Memory) -> int | None:
+        """The option under way, or another one if the machine has moved."""
+        return None
 
     def _locate(
         self, observation: Any, machine: str | Mapping[str, Any] | None, memory: Memory | None
@@ -465,6 +473,13 @@ class QPolicy(TabularPolicy):
             raise WrongPolicy(fault, fix=fix)
         return (*self.pushdown.states, *self.pushdown.final), self.pushdown.stack
 
+    def show(self, here: Configuration) -> tuple[Configuration, str | None]:
+        """The configuration with the values of the counters, if it sees these instead of a stack."""
+        if not self.counts:
+            return here, None
+        state, counters = self._count(here.state, here.stack)
+        return Configuration(state, tuple(map(str, counters))), None
+
     def _count(self, state: str, stack: Stack) -> tuple[str, tuple[int, ...]]:
         """The automaton's state and counters if the machine with a stack is in this state and has this stack: the stack as a
         number if the automaton simulates it, else how many symbols are above the bottom one."""
@@ -494,13 +509,30 @@ class QPolicy(TabularPolicy):
 @dataclass(frozen=True, eq=False, repr=False)
 class HierarchicalPolicy(QPolicy):
     """The policy of the hierarchical agent: a meta-policy chooses among the options of the machine state, an option among
-    actions. An option is followed until it is completed or the machine moves: ask `option` for the one to begin, and give it
-    to `act` at every step until then."""
+    actions. An option is followed until the machine moves. `act(observation, info)` does so from `reset` on; without `info` ask
+    `option` for the one to begin, and give it to `act` at every step until then."""
 
     options: dict[str, tuple[str, ...]]
     """The options of each machine state, as `option_texts` gives them; one stands in where the agent never acts."""
     within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
+    under_way: dict[Configuration, int] = field(default_factory=dict, init=False)
+    """The option that is followed, by the configuration in which it was chosen."""
+
+    def reset(self) -> None:
+        """An episode begins."""
+        self.under_way.clear()
+
+    def show(self, here: Configuration) -> tuple[Configuration, str | None]:
+        followed = next(iter(self.under_way.items()), None)
+        return here, None if followed is None else self.options[followed[0].state][followed[1]]
+
+    def _follow(self, place: Any, state: str, memory: Memory) -> int:
+        here = Configuration(state, tuple(map(str, memory)))
+        if here not in self.under_way:
+            self.reset()
+            self.under_way[here] = self.option(place, state, memory)
+        return self.under_way[here]
 
     def option_values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
@@ -546,10 +578,6 @@ class HierarchicalPolicy(QPolicy):
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         arrays = {**self.q_table.arrays("meta."), **self.within.arrays("within.")}
         return {"kind": "options", "options": self.options}, arrays
-
-
-STANDS_IN = ("",)
-"""The options of a machine state, as texts, if one without a rule stands in."""
 
 
 def option_texts(options: Iterable[Option]) -> tuple[str, ...]:

@@ -1,0 +1,73 @@
+"""The learner of a network: one of several runs that JAX trains side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pdrm.files import Arrays, Fingerprint
+from pdrm.learning.agents import Deep
+from pdrm.learning.deep.deep_policy import DeepPolicy
+from pdrm.learning.deep.deep_training import DeepTraining, train_together
+from pdrm.learning.protocol import OwnLearner, Test, Until
+from pdrm.task import Task
+
+
+def begin_networks(
+    tasks: Sequence[Task], agents: Sequence[Deep], seeds: Sequence[int]
+) -> list[NetworkLearner]:
+    """The learners of runs that have one `batch_key`, before their first step."""
+    training = train_together(tasks, agents, seeds)
+    return [NetworkLearner(training, run, task) for run, task in enumerate(tasks)]
+
+
+class NetworkLearner(OwnLearner):
+    """One of several runs that are trained side by side: the first that is asked advances, or evaluates, them all."""
+
+    def __init__(self, training: DeepTraining, run: int, task: Task) -> None:
+        self.training, self.run, self.task = training, run, task
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of training so far."""
+        return self.training.timesteps
+
+    @property
+    def episodes(self) -> int:
+        """Training episodes that have ended so far."""
+        return int(self.training.ended[self.run])
+
+    def advance(self, until: Until, /) -> None:
+        """Train all until then, in whole iterations, but never past the agent's `total_timesteps`."""
+        algorithm = self.training.algorithm
+        total = algorithm.settings.total
+        left = min(until.steps or total, total) - self.steps
+        if left > 0:
+            self.training.iterate(-(-left // algorithm.steps_per_iteration))
+
+    def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
+        """The network as it stands. about: JSON values that are saved with it."""
+        return DeepPolicy(*self.training.trained(self.run), about or {}, self.task.domain)
+
+    def test(self, episodes: int, _seed: int, /) -> Test:
+        """Episodes without exploration; the same starts for all runs."""
+        played = self.training.test(episodes, self.training.iterations)
+        return played.of_run(self.run).read(self.task.pushdown)
+
+    def save(self) -> Arrays:
+        """The state of the run."""
+        return self.training.snapshot(self.run)
+
+    def load(self, arrays: Arrays, /) -> None:
+        """Continue from there; the runs side by side must all be loaded."""
+        self.training.restore(self.run, arrays)
+
+    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
+        """Write the network."""
+        return self.policy(about).save(path, with_domain=False)
+
+    def facts(self) -> dict[str, float]:
+        """The share of training episodes that a full stack truncated."""
+        share = self.training.cut_off[self.run] / max(1, self.episodes)
+        return {"truncated_by_stack": float(share)}
