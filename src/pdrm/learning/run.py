@@ -21,6 +21,7 @@ from pdrm.errors import (
     NeverSucceeded,
     NotHere,
     PdrmError,
+    WrongPolicy,
     warn_caller,
 )
 from pdrm.files import FilePath, ensure_folder
@@ -63,7 +64,7 @@ from pdrm.learning.run_folder import (
     resolve_seeds,
 )
 from pdrm.learning.run_loop import Watch
-from pdrm.learning.settings import FULL, LENGTHS, check_count
+from pdrm.learning.settings import FULL, LENGTHS, NOTHING, check_count
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown
@@ -212,7 +213,7 @@ class Run:
         return read_policy(self.spec, self.folder)
 
     def evaluate(
-        self, episodes: int = 100, seed: int = 0, *, task: Task | None = None
+        self, episodes: int = 100, seed: int = 0, *, task: Task | DomainLike | None = None
     ) -> Evaluation:
         """Play episodes without exploration, and sum them up in a dictionary.
 
@@ -222,9 +223,15 @@ class Run:
         Args:
             episodes: How many.
             seed: Of the episodes.
-            task: Another task with the same observations and actions (default: the run's own).
+            task: Another task with the same machine, observations and actions (default: the run's own).
         """
-        where = self.spec.task if task is None else task
+        own = self.spec.task
+        where = own if task is None else task_for(task)
+        if where.machine != own.machine and self.spec.agent.k != NOTHING:
+            fault = (
+                f"`{self.spec.agent.name}` was trained with another machine than `{where.name}` has"
+            )
+            raise WrongPolicy(fault, fix=f"give that task the machine `{own.machine.name}`")
         return Evaluation.of(where, [self.played(where, episodes, seed)], seed=self.spec.seed)
 
     def played(self, task: Task, episodes: int, seed: int) -> Test:
@@ -246,7 +253,6 @@ class Run:
         where = task.tested_on[0] if len(task.tested_on) == 1 else task
         if not isinstance(policy, TabularPolicy):
             return policy.env(where) if isinstance(agent, Deep) else where.env(agent.k)
-        policy.check_machine(where.counting if policy.counts else where.pushdown)
         policy.check_domain(where.finite)
         domain = replace(where.finite, step_limit=agent.step_limit or where.finite.step_limit)
         return Task(domain, where.machine, success=where.success).env(0)

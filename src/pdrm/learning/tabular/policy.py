@@ -23,8 +23,6 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy, did_you_mean
 from pdrm.files import Arrays, Fingerprint, encode_arrays, write_policy
-from pdrm.language.document import AnyMachine
-from pdrm.language.loading import parse
 from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
@@ -401,12 +399,6 @@ class TabularPolicy(ABC):
             fault = f"the observation shows {len(seen.stack)} symbols of the stack, and this policy sees more"
             raise WrongPolicy(fault, fix=f"env = task.env({k})")
         return int(seen.observation), seen.state, seen.stack
-
-    def check_machine(self, machine: AnyMachine) -> None:
-        """Raise unless the policy was learnt with this machine."""
-        if parse(self.machine_text) != machine:
-            fix = "use the machine in its description, or train again"
-            raise WrongPolicy("the policy was learnt with another machine", fix=fix)
 
     def _other_domain(self, domain: FiniteDomain, differs: str) -> WrongPolicy:
         fault = f"the policy was learnt in a domain with other {differs} than `{domain.name}`"
