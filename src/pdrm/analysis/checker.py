@@ -263,7 +263,7 @@ class Check(SteppedProduct):
         where = _describe(seen[:2], seen[2])
         action = need(self.policy.get(seen), f"the policy has no action at {where}")
         rows = self.rows(view[0], view[1][0])
-        demand(bool(rows), f"there is no choice of an action at {where}")
+        demand(bool(rows), f"no action can be chosen at {where}")
         return rows[self.domain.actions.index(action)]
 
     def measure_gap(self, view: View, row: Row) -> Fraction:

@@ -59,7 +59,7 @@ class SteppedProduct:
         return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
 
     def _list_rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
-        """The outcomes of each action at a head, before silent moves; nothing if there is no choice of an action."""
+        """The outcomes of each action at a head, before silent moves; nothing if no action can be chosen."""
         (s, u), arrays, found = e, self.domain.arrays, []
         if self.over(e) or self.move(u, top, None) is not None:
             return ()

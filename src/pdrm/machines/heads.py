@@ -102,7 +102,7 @@ def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> Actin
         label: The label that is read (None for the silent move).
 
     Returns:
-        The rule or `otherwise`; None if there is no move.
+        The rule or `otherwise`; None if nothing applies.
 
     Example:
         >>> from pdrm.language.loading import catalogue
