@@ -54,7 +54,7 @@ def test_train_evaluate_and_again(pdrm, tmp_path):
     record = json.loads(pdrm("evaluate", folders[1], "--episodes", 4, "--json").out)
     assert (record["seed"], sum(record["ends"].values())) == (1, 4)
     film = tmp_path / "echo.gif"
-    assert f"Film {film}: " in pdrm("film", folders[0], "-o", film).out
+    assert f"wrote {film}: " in pdrm("film", folders[0], "-o", film).out
     assert film.read_bytes().startswith(b"GIF")
     assert "stack" in pdrm("replay", folders[0]).out
 

@@ -15,7 +15,7 @@ def test_the_study_of_the_page_runs(pdrm, tmp_path):
     outcome = pdrm("run", tmp_path / "views.toml", "--workers", 1, "-o", tmp_path / "out", "--json")
     rows = json.loads(outcome.out)
     assert [(row["line"], row["seeds"]) for row in rows] == [("1-pdRM", 3), ("1-CpRM", 3)]
-    assert rows[1]["final_success"] == 1.0
+    assert rows[1]["success"] == 1.0
     for name in re.findall(r"^\| `([a-z.]+)` \|", PAGE, re.MULTILINE):
         assert (tmp_path / "out" / name).exists()
     run = next((tmp_path / "out" / "runs").iterdir())
@@ -48,8 +48,8 @@ def test_tables_and_networks_in_one_study(pdrm, tmp_path):
         "PPO": 1,
         "DQN": 1,
     }
-    assert rows["Q-learning"]["final_success"] > 0.8
-    assert rows["PPO"]["final_success"] > 0.8
+    assert rows["Q-learning"]["success"] > 0.8
+    assert rows["PPO"]["success"] > 0.8
     assert "PPO" in (tmp_path / "out" / "index.html").read_text()
     script = (Path(__file__).parents[2] / "examples" / "three_agents.py").read_text()
     assert all(

@@ -254,6 +254,9 @@ def film(
 
     Example: pdrm film runs/maze-5x5-q-1-seed0-* -o maze.gif
     """
+    from pdrm.learning.replays import describe_length
+
     found = pdrm.Run.load(run)
-    typer.echo(repr(found.film(output, seed, every)).strip("<>"))
+    went = found.film(output, seed, every)
+    typer.echo(f"wrote {output}: {describe_length(went)}, the machine in {went['end']}")
     next_command("pdrm evaluate {}", found.folder)
