@@ -13,6 +13,7 @@ from pdrm.learning.protocol import Until, agent_for
 from pdrm.learning.run import train
 from pdrm.learning.tabular.learner import make_learner
 from pdrm.learning.tabular.policy import HierarchicalPolicy, QPolicy
+from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
 
 AGENTS = {"q": "1", "cprm": "2", "hrm": "1", "cra-q": "full", "cra-cql": "full"}
@@ -66,10 +67,9 @@ def test_what_was_never_met_is_worth_nothing(agent):
     state, memory = (
         ("search", ("u",) * 50 + ("#",)) if "cra" not in agent else ("search@#", (10**12, 10**12))
     )
-    option = (0,) if agent == "hrm" else ()
     for s in (0, 7, 10**6):
         if agent in ("cra-q", "cra-cql") or s not in range(8):
-            assert not policy.values(s, state, memory, *option).any()
+            assert not policy.values(s, state, memory).any()
 
 
 @pytest.mark.parametrize("agent", ["q", "hrm"])
@@ -127,14 +127,22 @@ def test_a_hierarchical_policy_follows_options():
                 assert before.configuration != earlier.configuration or before.label
 
 
-def test_options_and_configurations_that_are_none_are_refused():
+def test_an_option_is_followed_until_the_machine_moves_in_every_form():
+    """The option that was best at first acts in every state of the environment, until the stack is another one."""
+    policy, actions = trained("hrm").policy(), 4
+    first = int(policy.values(0, "search", ("#",)).argmax())
+    for place in range(8):
+        row = policy.within.values(place, "search", ("#",))
+        own = row[first * actions : (first + 1) * actions]
+        policy.reset()
+        assert policy.act(0, "search", ("#",)) in range(actions)
+        assert policy.act(place, "search", ("#",)) == own.argmax()
+    policy.act(0, "search", ("u", "#"))
+    assert list(policy.under_way) == [Configuration("search", ("u", "#"))]
+
+
+def test_configurations_that_are_none_are_refused():
     policy = trained("hrm", episodes=20).policy()
-    assert policy.act(0, "search", ("#",)) == policy.act(
-        0, "search", ("#",), policy.option(0, "search", ("#",))
-    )
-    for option in (-1, 99):
-        with pytest.raises(WrongPolicy, match=f"no option {option}"):
-            policy.act(0, "search", ("#",), option)
     with pytest.raises(WrongPolicy, match="final"):
         policy.act(0, "home", ())
     with pytest.raises(WrongPolicy, match="not a state"):

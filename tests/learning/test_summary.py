@@ -1,6 +1,7 @@
 """The agent that acts with the whole stack in view, from the moves that it has experienced."""
 
 import json
+from copy import deepcopy
 from random import Random
 
 import numpy as np
@@ -13,7 +14,7 @@ from pdrm.learning import load_policy
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import Until
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
-from pdrm.learning.tabular.summary import SummaryLearner, read_world, world_arrays
+from pdrm.learning.tabular.summary import SummaryLearner
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.task import Task
 
@@ -167,7 +168,7 @@ def test_a_value_is_of_all_that_has_become_known():
 
     best = value(WholeStack(whole, table, 0.9))
     for s, action in np.ndindex(*whole.next.shape):
-        world = read_world(world_arrays(whole))
+        world = deepcopy(whole)
         world.next[s, action] = -1
         solver = WholeStack(world, table, 0.9, largest_unknown=0.0)
         changes += value(solver) < best - 1

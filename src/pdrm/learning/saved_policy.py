@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import BadPolicyFile, CannotTranslate
+from pdrm.errors import BadPolicyFile
 from pdrm.files import (
     Arrays,
     FilePath,
@@ -56,7 +55,7 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
     if isinstance(agent, Deep):
         return _read_network(path, task)
     if not isinstance(agent, GuestAgent):
-        return _place(load_table(path), task)
+        return replace(load_table(path), task=task)
     with blaming_policy(path):
         arrays = read_arrays(path.read_bytes())
     if isinstance(agent.agent, LoadsPolicy):
@@ -98,7 +97,7 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
         task = _find_task(file, description, domain)
     if "pdrm_deep_policy" not in description:
         table = load_table(file)
-        return table if task is None else _place(table, task)
+        return replace(table, task=task)
     if task is None:
         fault = f"{file} was learnt in a domain of its own, which is not next to it"
         fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
@@ -118,15 +117,6 @@ def _find_task(
         return Task(domain, description["machine"])
     where = description["about"].get("spec", {}).get("task", {})
     return Task(**where) if where.keys() == {"domain", "machine"} else None
-
-
-def _place(policy: TabularPolicy, task: Task) -> TabularPolicy:
-    """The policy, with the domain where it was learnt; if it sees counters, also with the machine that shows a stack instead."""
-    placed = replace(policy, domain=task.finite)
-    if isinstance(placed, QPolicy) and placed.counts:
-        with suppress(CannotTranslate):  # several counters
-            return replace(placed, pushdown=task.pushdown)
-    return placed
 
 
 # --- The files of tables, which `TabularPolicy.save` wrote

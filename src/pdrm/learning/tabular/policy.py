@@ -23,11 +23,13 @@ import numpy.typing as npt
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy, did_you_mean
 from pdrm.files import Arrays, Fingerprint, encode_arrays, write_policy
+from pdrm.language.loading import parse
 from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.observation import FullStack, View, read_seen
+from pdrm.product.observation import TopK, View, read_seen
+from pdrm.task import Task
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
@@ -263,8 +265,26 @@ class TabularPolicy(ABC):
     machine_text: str
     """The machine it was learnt with, as .pdrm text."""
     actions: tuple[str, ...]
-    domain: FiniteDomain | None = field(default=None, kw_only=True)
-    """The domain it was learnt in, to describe the environment's states; not kept in a file, but set in `run.policy`."""
+    task: Task | None = field(default=None, kw_only=True)
+    """The task it was learnt for: its domain names the environment's states, and its machine has the stack that environments show. Not
+    kept in a file, but set in `run.policy`."""
+
+    @property
+    def domain(self) -> FiniteDomain | None:
+        """The domain it was learnt in, if it is known."""
+        return None if self.task is None else self.task.finite
+
+    @cached_property
+    def pushdown(self) -> PushdownRewardMachine:
+        """The machine with the stack that environments show; for a policy over counters, that of its task."""
+        machine = parse(self.machine_text)
+        if isinstance(machine, PushdownRewardMachine):
+            return machine
+        if self.task is None:
+            fix = "policy.act(state, machine_state, counters), or use run.policy, which knows the run's own machine"
+            fault = "this policy sees counters, and does not know of what stack"
+            raise WrongPolicy(fault, fix=fix)
+        return self.task.pushdown
 
     @abstractmethod
     def __len__(self) -> int:
@@ -282,28 +302,21 @@ class TabularPolicy(ABC):
 
     @abstractmethod
     def values(
-        self,
-        environment_state: StateLike,
-        machine_state: str,
-        memory: Memory,
-        option: int | None = None,
+        self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
-        """The values of the actions there. `memory`: the stack, top first, or the counters."""
+        """The value of each choice there. `memory`: the stack, top first, or the counters."""
 
-    def table(self, domain: FiniteDomain | None = None) -> Rows[PolicyRow]:
-        """The learnt table, row by row.
-
-        Args:
-            domain: The domain it was learnt in, to describe the environment's states (default: the policy's own).
-        """
+    def table(self) -> Rows[PolicyRow]:
+        """The learnt table, row by row."""
         from pdrm.drawing.rows import Rows
 
-        known = self.domain if domain is None else domain
+        domain = self.domain
 
         def make(row: int) -> PolicyRow:
             place, state, memory = self._seen(row)
-            where = "" if known is None else known.describe(place)
-            values = self._name_values(place, state, memory)
+            where = "" if domain is None else domain.describe(place)
+            learnt = self.values(place, state, memory).tolist()
+            values = dict(zip(self._choices(state), learnt, strict=True))
             best = max(values, key=values.__getitem__, default="")
             return PolicyRow(place, where, state, memory, best, values)
 
@@ -317,17 +330,9 @@ class TabularPolicy(ABC):
     def _seen(self, row: int) -> SeenThere:
         """What a row of its table is about."""
 
-    def _name_values(self, place: int, state: str, memory: Memory) -> dict[str, float]:
-        """The values of a row of the table, by name."""
-        return dict(zip(self.actions, self.values(place, state, memory).tolist(), strict=True))
-
-    @abstractmethod
-    def check_domain(self, domain: FiniteDomain) -> None:
-        """Raise unless the policy can act in this domain."""
-
-    @abstractmethod
-    def _shown(self) -> tuple[Sequence[str], Stack]:
-        """The states and stack symbols of the machine as environments show it."""
+    def _choices(self, _machine_state: str) -> Sequence[str]:
+        """The names of what its values are of."""
+        return self.actions
 
     @abstractmethod
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
@@ -352,7 +357,6 @@ class TabularPolicy(ABC):
         observation: object,
         machine_state: str | Mapping[str, Any] | None = None,
         memory: Memory | None = None,
-        option: int | None = None,
         *,
         deterministic: bool = True,
     ) -> int:
@@ -363,46 +367,39 @@ class TabularPolicy(ABC):
                 name, or its row and column on a grid.
             machine_state: The machine's state, if an environment's state is given.
             memory: The stack then, top first. A policy over counters takes the same, or the counters instead of the stack.
-            option: Of a hierarchical policy: the option that is followed (default: the best one there).
             deterministic: As in Stable-Baselines3; True only, because a policy never explores.
         """
         refuse_exploring(deterministic)
-        there = self._locate(observation, machine_state, memory)
-        if option is None and isinstance(machine_state, Mapping):
-            option = self._follow(*there)
-        return int(np.argmax(self.values(*there, option)))
+        if isinstance(machine_state, str) and memory is not None:
+            return self._choose(observation, machine_state, memory)
+        return self._choose(*self._locate(observation, machine_state))
 
-    def _follow(self, _place: Any, _state: str, _memory: Memory) -> int | None:
-        """The option under way, or another one if the machine has moved."""
-        return None
+    def _choose(self, place: Any, state: str, memory: Memory) -> int:
+        """The action there."""
+        return int(np.argmax(self.values(place, state, memory)))
 
-    def _locate(
-        self, observation: Any, machine: str | Mapping[str, Any] | None, memory: Memory | None
-    ) -> tuple[Any, str, Memory]:
-        """The environment state, the machine state and the memory that are given: one by one, in `info`, or in an observation."""
-        if isinstance(machine, str) and memory is not None:
-            return observation, machine, memory
-        states, symbols = self._shown()
-        seen = read_seen(
-            observation, states, symbols, None if self.domain is None else self.domain.states
-        )
-        if isinstance(machine, Mapping):
-            told = machine["machine"]
+    def _locate(self, observation: Any, info: object) -> tuple[Any, str, Memory]:
+        """The environment state, machine state and stack that an observation shows, or its `info`."""
+        machine, domain, view = self.pushdown, self.domain, self.view
+        states, size = (*machine.states, *machine.final), None if domain is None else domain.states
+        seen = read_seen(observation, states, machine.stack, size)
+        if isinstance(info, Mapping):
+            told = info["machine"]
             return observation if seen is None else seen.observation, told["state"], told["stack"]
-        view = FullStack() if self.counts else self.view
-        k = 'k="full", depth=32' if isinstance(view, FullStack) else f"k={view.k}"
-        if seen is None or np.ndim(seen.observation):
-            fault = f"{str(observation)[:60]} is not an observation of the environment and the machine that this policy was learnt with"
-            fix = f"hand it what task.env({k}) shows, or policy.act(0, {states[0]!r}, ({symbols[0]!r},)): state, machine state, stack"
-            raise WrongPolicy(fault, fix=fix)
-        if not seen.whole and (isinstance(view, FullStack) or len(seen.stack) < view.k):
-            fault = f"the observation shows {len(seen.stack)} symbols of the stack, and this policy sees more"
-            raise WrongPolicy(fault, fix=f"env = task.env({k})")
-        return int(seen.observation), seen.state, seen.stack
+        k, enough = 'k="full", depth=32', False
+        if isinstance(view, TopK):
+            k, enough = f"k={view.k}", seen is not None and len(seen.stack) >= view.k
+        if seen is not None and (seen.whole or enough):
+            return seen.observation, seen.state, seen.stack
+        fault = f"{str(observation)[:60]} does not show all that this policy sees"
+        fix = f"hand it what task.env({k}) shows, or policy.act(0, {states[0]!r}, ({machine.stack[0]!r},)): state, machine state, stack"
+        raise WrongPolicy(fault, fix=fix)
 
-    def _other_domain(self, domain: FiniteDomain, differs: str) -> WrongPolicy:
-        fault = f"the policy was learnt in a domain with other {differs} than `{domain.name}`"
-        return WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
+    def check_domain(self, domain: FiniteDomain) -> None:
+        """Raise unless the policy can act in this domain."""
+        if self.actions != domain.actions:
+            fault = f"the policy was learnt in a domain with other actions than `{domain.name}`"
+            raise WrongPolicy(fault, fix="use the domain that it was learnt in, or train again")
 
     def save(self, path: str | Path) -> Fingerprint:
         """Write `path` (.npz) and its description (.json); return the fingerprint of the arrays."""
@@ -427,8 +424,6 @@ class QPolicy(TabularPolicy):
 
     q_table: PolicyTable
     """[rows, actions]: the value of each action; of a hierarchical policy [rows, options], that of each option."""
-    pushdown: PushdownRewardMachine | None = field(default=None, kw_only=True)
-    """Of a policy over counters: the machine as environments show it, with a stack. `run.policy` has it."""
 
     def __len__(self) -> int:
         return len(self.q_table)
@@ -442,28 +437,13 @@ class QPolicy(TabularPolicy):
         return self.q_table.memory.counts
 
     def values(
-        self,
-        environment_state: StateLike,
-        machine_state: str,
-        memory: Memory,
-        option: int | None = None,
+        self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros if it was never seen. `memory`: the stack, top first, or the counters."""
         place = number_state(environment_state, self.domain)
-        several = isinstance(memory, Sequence) and not isinstance(memory, str)
-        if self.counts and several and any(isinstance(one, str) for one in memory):
-            machine_state, memory = self._count(machine_state, tuple(map(str, memory)))
+        if self.counts and any(isinstance(one, str) for one in memory):
+            machine_state, memory = self._count(machine_state, memory)
         return self.q_table.values(place, machine_state, memory)
-
-    def _shown(self) -> tuple[Sequence[str], Stack]:
-        symbols = self.q_table.memory.kind
-        if not isinstance(symbols, int):
-            return self.q_table.states, symbols
-        if self.pushdown is None:
-            fix = "policy.act(state, machine_state, counters), or use run.policy, which knows the run's own machine"
-            fault = "this policy sees counters, and does not know of what stack"
-            raise WrongPolicy(fault, fix=fix)
-        return (*self.pushdown.states, *self.pushdown.final), self.pushdown.stack
 
     def show(self, here: Configuration) -> tuple[Configuration, str | None]:
         """The configuration with the values of the counters, if it sees these instead of a stack."""
@@ -472,14 +452,13 @@ class QPolicy(TabularPolicy):
         state, counters = self._count(here.state, here.stack)
         return Configuration(state, tuple(map(str, counters))), None
 
-    def _count(self, state: str, stack: Stack) -> tuple[str, tuple[int, ...]]:
+    def _count(self, state: str, stack: Sequence[Any]) -> tuple[str, tuple[int, ...]]:
         """The automaton's state and counters if the machine with a stack is in this state and has this stack: the stack as a
         number if the automaton simulates it, else how many symbols are above the bottom one."""
-        states, symbols = self._shown()
-        check_state(state, states)
-        check_memory(stack, symbols)
-        assert self.pushdown is not None
-        simulated = counting_configuration(self.pushdown, Configuration(state, stack))
+        machine = self.pushdown
+        check_state(state, (*machine.states, *machine.final))
+        check_memory(stack, machine.stack)
+        simulated = counting_configuration(machine, Configuration(state, tuple(stack)))
         if simulated.state in self.q_table.states:
             return simulated.state, simulated.counters
         return state, (max(0, len(stack) - 1),)
@@ -488,12 +467,6 @@ class QPolicy(TabularPolicy):
         """In order: by machine state, then by the view of the stack, then by environment state."""
         return self.q_table.seen(row)
 
-    def check_domain(self, domain: FiniteDomain) -> None:
-        """Raise unless the policy can act in this domain."""
-        reached = self.q_table.environment_state.max(initial=0)
-        if self.actions != domain.actions or reached >= domain.states:
-            raise self._other_domain(domain, "actions or states")
-
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         return {"kind": "counters" if self.counts else "stack"}, self.q_table.arrays("")
 
@@ -501,8 +474,7 @@ class QPolicy(TabularPolicy):
 @dataclass(frozen=True, eq=False, repr=False)
 class HierarchicalPolicy(QPolicy):
     """The policy of the hierarchical agent: a meta-policy chooses among the options of the machine state, an option among
-    actions. An option is followed until the machine moves. `act(observation, info)` does so from `reset` on; without `info` ask
-    `option` for the one to begin, and give it to `act` at every step until then."""
+    actions. From `reset` on `act` follows the option of highest value until the machine moves, and then the next one."""
 
     options: dict[str, tuple[str, ...]]
     """The options of each machine state, as `option_texts` gives them; one stands in where the agent never acts."""
@@ -519,53 +491,28 @@ class HierarchicalPolicy(QPolicy):
         followed = next(iter(self.under_way.items()), None)
         return here, None if followed is None else self.options[followed[0].state][followed[1]]
 
-    def _follow(self, place: Any, state: str, memory: Memory) -> int:
-        here = Configuration(state, tuple(map(str, memory)))
-        if here not in self.under_way:
-            self.reset()
-            self.under_way[here] = self.option(place, state, memory)
-        return self.under_way[here]
-
-    def option_values(
+    def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
         """The meta-policy's value of each option of the machine state."""
         values = super().values(environment_state, machine_state, memory)
         return values[: len(self._choices(machine_state))]
 
-    def option(self, environment_state: StateLike, machine_state: str, memory: Memory) -> int:
-        """The option of highest value there, the first of several."""
-        values = self.option_values(environment_state, machine_state, memory)
-        if not len(values):
-            fault = f"`{machine_state}` is final and has no options"
-            raise WrongPolicy(fault, fix="ask before the machine has ended")
-        return int(np.argmax(values))
+    def _choose(self, place: Any, state: str, memory: Memory) -> int:
+        """The action of highest value for the option under way, or for the best option if the machine has moved."""
+        here = Configuration(state, tuple(map(str, memory)))
+        if here not in self.under_way:
+            values = self.values(place, state, memory)
+            if not len(values):
+                fault = f"`{state}` is final and has no options"
+                raise WrongPolicy(fault, fix="ask before the machine has ended")
+            self.reset()
+            self.under_way[here] = int(np.argmax(values))
+        row = self.within.values(number_state(place, self.domain), state, memory)
+        return int(np.argmax(row.reshape(-1, len(self.actions))[self.under_way[here]]))
 
-    def values(
-        self,
-        environment_state: StateLike,
-        machine_state: str,
-        memory: Memory,
-        option: int | None = None,
-    ) -> npt.NDArray[np.float64]:
-        """The values of the actions for an option of the machine state (default: the best option there)."""
-        if option is None:
-            option = self.option(environment_state, machine_state, memory)
-        known = len(self._choices(machine_state))
-        if not 0 <= option < known:
-            fault = f"`{machine_state}` has no option {option}"
-            fix = f"it has {known}: 0 to {known - 1}" if known else "it is final"
-            raise WrongPolicy(fault, fix=fix)
-        place = number_state(environment_state, self.domain)
-        row = self.within.values(place, machine_state, memory)
-        return row[option * len(self.actions) : (option + 1) * len(self.actions)]
-
-    def _choices(self, machine_state: str) -> tuple[str, ...]:
+    def _choices(self, machine_state: str) -> Sequence[str]:
         return self.options.get(machine_state, ())
-
-    def _name_values(self, place: int, state: str, memory: Memory) -> dict[str, float]:
-        values = self.option_values(place, state, memory).tolist()
-        return dict(zip(self._choices(state), values, strict=True))
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         arrays = {**self.q_table.arrays("meta."), **self.within.arrays("within.")}

@@ -13,7 +13,7 @@ saved. The operators are found again when the policy is first asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -27,7 +27,6 @@ from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike, pick
 from pdrm.errors import StochasticMoves, UndefinedMove, WrongPolicy
 from pdrm.files import Arrays, need, within
-from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import OwnLearner, Test, Until
@@ -43,13 +42,13 @@ from pdrm.learning.tabular.q_learning import no_rule
 from pdrm.learning.tabular.rows_kernel import list_arrays, put_arrays
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
 from pdrm.machines.guards import Label
-from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
-from pdrm.machines.transitions import Stack
 from pdrm.product.observation import FullStack
 from pdrm.task import Task
 
 KIND = "summary"
+WORLD = "world."
+"""The names of the experienced moves begin so when they are saved."""
 CLOSE = 1e-9
 """Values that differ by less than this share of the largest count as equal."""
 
@@ -62,17 +61,6 @@ def nothing_known(states: int, actions: int) -> World:
         np.zeros((states, actions)),
         np.zeros(states, np.bool_),
     )
-
-
-def world_arrays(world: World) -> Arrays:
-    """The experienced moves as they are saved."""
-    return list_arrays(world, "world.")
-
-
-def read_world(arrays: Arrays) -> World:
-    """A copy of the experienced moves as they were saved."""
-    world: World = put_arrays(nothing_known(0, 0), arrays, "world.")
-    return world
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,30 +81,17 @@ class SummaryPolicy(TabularPolicy):
         return FullStack()
 
     @cached_property
-    def machine(self) -> PushdownRewardMachine:
-        """The machine it was learnt with."""
-        machine = parse(self.machine_text)
-        assert isinstance(machine, PushdownRewardMachine)
-        return machine
-
-    @cached_property
     def solver(self) -> WholeStack:
         """The operators, found when they are first needed."""
-        table = tabulate(self.machine, self.labels)
+        table = tabulate(self.pushdown, self.labels)
         return WholeStack(self.world, table, self.discount, precision=1e-9)
 
-    def _shown(self) -> tuple[Sequence[str], Stack]:
-        return (*self.machine.states, *self.machine.final), self.machine.stack
-
     def values(
-        self,
-        environment_state: StateLike,
-        machine_state: str,
-        memory: Memory,
-        option: int | None = None,
+        self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
         """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
-        states, stack = self._shown()
+        machine = self.pushdown
+        states, stack = (*machine.states, *machine.final), machine.stack
         check_state(machine_state, states)
         check_memory(memory, stack)
         place, places = number_state(environment_state, self.domain), len(self.world.terminal)
@@ -129,7 +104,7 @@ class SummaryPolicy(TabularPolicy):
     @cached_property
     def _heads(self) -> list[tuple[str, str, int]]:
         places = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
-        return list(product(self.machine.states, self.machine.stack, places))
+        return list(product(self.pushdown.states, self.pushdown.stack, places))
 
     def _height(self) -> int:
         """The actions with one symbol on the stack, in environment states whose moves were experienced."""
@@ -139,16 +114,10 @@ class SummaryPolicy(TabularPolicy):
         state, symbol, place = self._heads[row]
         return place, state, (symbol,)
 
-    def check_domain(self, domain: FiniteDomain) -> None:
-        """Raise unless the policy can act in this domain."""
-        own = self.actions, self.labels, len(self.world.terminal)
-        if own != (domain.actions, domain.labels, domain.states):
-            raise self._other_domain(domain, "actions, labels or states")
-
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         labels = [sorted(label) for label in self.labels]
         own = {"kind": KIND, "labels": labels, "discount": self.discount}
-        return own, world_arrays(self.world)
+        return own, list_arrays(self.world, WORLD)
 
 
 def find_values(
@@ -167,23 +136,16 @@ def find_values(
 
 def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:
     """The policy that the arrays and their description are; `ValueError` if they are damaged."""
-    text = str(description["machine"])
-    machine = parse(text)
-    need((isinstance(machine, PushdownRewardMachine), "its machine has no stack"))
-    actions = tuple(map(str, description["actions"]))
+    text, actions = str(description["machine"]), tuple(map(str, description["actions"]))
     labels = tuple(frozenset(map(str, label)) for label in description["labels"])
     discount = float(description["discount"])
-    world = read_world(arrays)
+    world: World = put_arrays(nothing_known(0, 0), arrays, WORLD)
     states = len(world.terminal)
-    need(
-        (0 <= discount < 1, "invalid discount"),
-        (all(part.shape == (states, len(actions)) for part in world[:3]), "shapes differ"),
-        (within(world.next, NONE, states - 1), "a move leads to no state"),
-        (within(world.label, 0, len(labels) - 1), "a move emits no label"),
-        (bool(np.isfinite(world.reward).all()), "a reward is not a number"),
-    )
+    alike = all(part.shape == (states, len(actions)) for part in world[:3])
+    moves = within(world.next, NONE, states - 1) and within(world.label, 0, len(labels) - 1)
+    need((0 <= discount < 1, "invalid discount"), (alike and moves, "its moves are out of bounds"))
     policy = SummaryPolicy(description["about"], text, actions, labels, discount, world)
-    tabulate(policy.machine, labels)  # the machine must read the labels
+    tabulate(policy.pushdown, labels)  # the machine must read the labels
     return policy
 
 
@@ -253,12 +215,12 @@ class SummaryLearner(OwnLearner):
     def save(self) -> Arrays:
         """The state of the run, between two episodes."""
         counts = np.array([self.episodes, self.steps], np.int64)
-        return {"counts": counts, **world_arrays(self.world)}
+        return {"counts": counts, **list_arrays(self.world, WORLD)}
 
     def load(self, arrays: Arrays, /) -> None:
         """Put a new run into a saved state."""
         self.episodes, self.steps = arrays["counts"].tolist()
-        self.world = read_world(arrays)
+        self.world = put_arrays(self.world, arrays, WORLD)
         self._begin()
 
     def facts(self) -> dict[str, float]:
@@ -275,7 +237,7 @@ class SummaryLearner(OwnLearner):
             self.domain.actions,
             self.domain.labels,
             float(self.settings.discount),
-            read_world(world_arrays(self.world)),
+            deepcopy(self.world),
         )
 
     # --- Episodes
