@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -106,17 +105,6 @@ def shortest_with(machine: PushdownRewardMachine, head: Head) -> Configuration:
     return Configuration(head.state, stack)
 
 
-@dataclass(slots=True)
-class Running:
-    """An option under way: its number, the meta-policy's values when it was chosen, what it has been paid since,
-    discounted, and the weight of the next reward, γ^τ after τ steps."""
-
-    option: int
-    values: list[float]
-    collected: float = 0.0
-    weight: float = 1.0
-
-
 class ReadableHierarchical(ReadableLearner):
     """Learns episode by episode; `meta` maps what is seen to one value per option of the machine state, `policies` maps the
     environment state, machine state and top symbol to one value per action for each of these options.
@@ -174,18 +162,23 @@ class ReadableHierarchical(ReadableLearner):
     def episode(self) -> float:
         """One episode; returns what it paid."""
         self.began = self.now()
-        s, _, (here, gained, _) = self.begin()
-        running: Running | None = None
+        s, here, gained = self.begin()
+        values: list[float] | None = None  # of the options, when one was chosen
+        collected, weight = 0.0, 1.0  # what it was paid since, discounted; of the next reward
         for step, taken in enumerate(self.play(s, here), start=1):
-            if running is None:
-                running = Running(taken.option, self.meta_values(taken.s, taken.here))
+            if values is None:
+                values = self.meta_values(taken.s, taken.here)
+                collected, weight = 0.0, 1.0
             last = step == self.step_limit or self.late
             self.learn(taken.s, taken.here, taken.a, taken.o)
-            running.collected += running.weight * taken.paid
-            running.weight *= self.settings.discount
-            if taken.ends or last or self.over(taken.after, taken.there):
-                self.learn_meta(running, taken.after, taken.there)
-                running = None
+            collected += weight * taken.paid
+            weight *= self.settings.discount
+            over = self.over(taken.after, taken.there)
+            if taken.ends or last or over:
+                if not over:
+                    collected += weight * max(self.meta_values(taken.after, taken.there))
+                self.learn_meta(values, taken.option, collected)
+                values = None
             gained += taken.paid
             if last:
                 break
@@ -222,14 +215,9 @@ class ReadableHierarchical(ReadableLearner):
                     target += self.settings.discount * max(self.policy_values(after, head)[number])
                 row[a] += self.settings.learning_rate * (target - row[a])
 
-    def learn_meta(self, running: Running, after: int, there: Configuration) -> None:
+    def learn_meta(self, values: list[float], option: int, target: float) -> None:
         """q(z, option) moves by α towards Σ γ^i r_i + γ^τ max q(z', ·), without the future where the task is over."""
-        target = running.collected
-        if not self.over(after, there):
-            target += running.weight * max(self.meta_values(after, there))
-        running.values[running.option] += self.settings.learning_rate * (
-            target - running.values[running.option]
-        )
+        values[option] += self.settings.learning_rate * (target - values[option])
 
 
 # --- For the kernels

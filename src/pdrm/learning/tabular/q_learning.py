@@ -77,48 +77,111 @@ class Taken(NamedTuple):
     """True if the option ends with it."""
 
 
-class ReadableProduct(ABC):
-    """A domain with a machine, step by step, and somebody who acts there: with an action alone, or option by option.
+MOST_VECTORS = 100_000
+"""The limit of counterfactual counter vectors that were not observed before."""
+EVERY_STACK = -1
+"""The depth by which every stack is a class of its own."""
 
-    Args:
-        domain: The domain.
-        machine: With a stack or with counters.
-        step_limit: Steps after which an episode is truncated (default: the domain's own limit).
-        most: Moves of a counting automaton that an episode may take (default: any number).
+
+def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
+    """The number of symbols that tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
+    step can pop, and on the k it sees (or the one the machine looks at) below them.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> from pdrm.product.observation import TopK
+    >>> class_depth(catalogue("treasure-maze"), TopK(1), Counterfactuals.DEDUPLICATED)
+    2
     """
+    if choice is not Counterfactuals.DEDUPLICATED or isinstance(view, FullStack):
+        return EVERY_STACK
+    if not isinstance(machine, PushdownRewardMachine):
+        return EVERY_STACK  # all counter values are seen
+    symbols = symbols_that_matter(machine, view.k)
+    if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
+        return EVERY_STACK  # a class has no bound, or no number of its own
+    return symbols
+
+
+def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...]]:
+    """The counter vectors used for counterfactuals before they were observed: those with every counter below `values`.
+
+    >>> from pdrm.language.loading import catalogue
+    >>> first_vectors(catalogue("letter-cra"), 3)
+    [(0,), (1,), (2,)]
+    """
+    if values is None or not isinstance(machine, CountingRewardAutomaton):
+        return []
+    if values**machine.counters > MOST_VECTORS:
+        fault = f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
+        raise BadSetting(fault, fix="a smaller counter_values")
+    return list(product(range(values), repeat=machine.counters))
+
+
+# --- Learners
+
+Seen = tuple[int, str, Stack]
+"""The input of a policy: the environment state, the machine state and the view of the stack."""
+
+
+def greedy(values: Sequence[float], rng: Rng, ties: str = "random") -> int:
+    """A choice of highest value; among several a random one, or the first, unless all are 0."""
+    highest = max(values)
+    best = [choice for choice, value in enumerate(values) if value == highest]
+    at_random = ties == "random" or not any(values)
+    return best[rng.below(len(best))] if len(best) > 1 and at_random else best[0]
+
+
+def find_potential(
+    settings: QLearning, domain: FiniteDomain, machine: AnyMemory
+) -> Potential | None:
+    """The potential that shapes the steps (None if rewards are not shaped)."""
+    shaping = shaping_of(settings)
+    if shaping is None or not isinstance(machine, PushdownRewardMachine):
+        return None
+    return shaping.of(machine, domain.find_labels() if settings.shaping == EMITTED else None)
+
+
+class ReadableLearner(ABC):
+    """The part that the readable learners share: a domain with a machine, step by step, ε-greedy choices, and a clock. They act with an
+    action alone, or option by option. The settings' limits hold for each episode."""
 
     def __init__(
-        self,
-        domain: FiniteDomain,
-        machine: AnyMemory,
-        step_limit: int | None = None,
-        most: int | None = None,
+        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: Tabular, rng: Rng
     ) -> None:
-        self.domain, self.machine, self.most = domain, machine, most
-        self.step_limit = step_limit or domain.step_limit
+        self.settings = settings = settings.settled()
+        self.extras = settings.extras
+        self.domain, self.machine, self.view, self.rng = domain, machine, view, rng
+        self.step_limit = settings.step_limit or domain.step_limit
+        self.epsilon, self.explores = settings.epsilon, True
+        self.now: Callable[[], float] = time.perf_counter
+        self.began = 0.0
+        self.most = self.extras.operations_per_episode
         self.operations = 0
-        """The moves of the episode so far."""
+        """The moves of a counting automaton in the episode so far."""
         self._steps: dict[tuple[Configuration, int], MemoryStep] = {}
         self._reader = machine
-        if isinstance(machine, CountingRewardAutomaton) and most is not None:
-            self._reader = replace(machine, most_silent=most)
+        if isinstance(machine, CountingRewardAutomaton) and self.most is not None:
+            self._reader = replace(machine, most_silent=self.most)
 
-    @abstractmethod
+    # --- Episodes
+
     def draw(self, probability: Rewards, /) -> int:
         """What nature chooses."""
+        return pick(probability, self.rng.uniform()) if len(probability) > 1 else 0
 
-    def begin(self) -> tuple[int, int, MemoryStep]:
-        """A start of the domain, the number of the label at reset (negative: none), and the machine's silent moves and step on it."""
+    def begin(self) -> tuple[int, Configuration, float]:
+        """A start of the domain, and where the machine is after its silent moves and the label at reset, and what it has paid."""
         arrays = self.domain.arrays
         start = self.draw(arrays.start_probability)
-        s, label = int(arrays.start_state[start]), int(arrays.start_label[start])
+        label = int(arrays.start_label[start])
         first, self.operations = _read_off(self.machine.begin()), 0
-        if label >= 0 and first.after.state not in self.machine.final:
-            step = self.read(first.after, label)
+        here, gained = first.after, first.reward
+        if label >= 0 and here.state not in self.machine.final:
+            step = self.read(here, label)
             self.operations = step.moves
             if not self.spent:
-                first = step._replace(reward=first.reward + step.reward)
-        return s, label, first
+                here, gained = step.after, gained + step.reward
+        return int(arrays.start_state[start]), here, gained
 
     def over(self, s: int, here: Configuration) -> bool:
         """True if the environment or the machine has ended (a limit is not an end)."""
@@ -190,94 +253,13 @@ class ReadableProduct(ABC):
             yield Taken(s, here, option, a, o, after, there, paid, ends)
             s, here, option = after, there, None if ends else option
 
-
-MOST_VECTORS = 100_000
-"""The limit of counterfactual counter vectors that were not observed before."""
-EVERY_STACK = -1
-"""The depth by which every stack is a class of its own."""
-
-
-def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
-    """The number of symbols that tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
-    step can pop, and on the k it sees (or the one the machine looks at) below them.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> from pdrm.product.observation import TopK
-    >>> class_depth(catalogue("treasure-maze"), TopK(1), Counterfactuals.DEDUPLICATED)
-    2
-    """
-    if choice is not Counterfactuals.DEDUPLICATED or isinstance(view, FullStack):
-        return EVERY_STACK
-    if not isinstance(machine, PushdownRewardMachine):
-        return EVERY_STACK  # all counter values are seen
-    symbols = symbols_that_matter(machine, view.k)
-    if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
-        return EVERY_STACK  # a class has no bound, or no number of its own
-    return symbols
-
-
-def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...]]:
-    """The counter vectors used for counterfactuals before they were observed: those with every counter below `values`.
-
-    >>> from pdrm.language.loading import catalogue
-    >>> first_vectors(catalogue("letter-cra"), 3)
-    [(0,), (1,), (2,)]
-    """
-    if values is None or not isinstance(machine, CountingRewardAutomaton):
-        return []
-    if values**machine.counters > MOST_VECTORS:
-        fault = f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
-        raise BadSetting(fault, fix="a smaller counter_values")
-    return list(product(range(values), repeat=machine.counters))
-
-
-# --- Learning
-
-Seen = tuple[int, str, Stack]
-"""The input of a policy: the environment state, the machine state and the view of the stack."""
-
-
-def greedy(values: Sequence[float], rng: Rng, ties: str = "random") -> int:
-    """A choice of highest value; among several a random one, or the first, unless all are 0."""
-    highest = max(values)
-    best = [choice for choice, value in enumerate(values) if value == highest]
-    at_random = ties == "random" or not any(values)
-    return best[rng.below(len(best))] if len(best) > 1 and at_random else best[0]
-
-
-def find_potential(
-    settings: QLearning, domain: FiniteDomain, machine: AnyMemory
-) -> Potential | None:
-    """The potential that shapes the steps (None if rewards are not shaped)."""
-    shaping = shaping_of(settings)
-    if shaping is None or not isinstance(machine, PushdownRewardMachine):
-        return None
-    return shaping.of(machine, domain.find_labels() if settings.shaping == EMITTED else None)
-
-
-class ReadableLearner(ReadableProduct):
-    """The part that the readable learners share: what is seen, ε-greedy choices, and a clock."""
-
-    def __init__(
-        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: Tabular, rng: Rng
-    ) -> None:
-        self.settings = settings = settings.settled()
-        self.extras = settings.extras
-        most = self.extras.operations_per_episode
-        super().__init__(domain, machine, settings.step_limit, most)
-        self.view, self.rng, self.epsilon = view, rng, settings.epsilon
-        self.explores = True
-        self.now: Callable[[], float] = time.perf_counter
-        self.began = 0.0
+    # --- Learning
 
     @property
     def late(self) -> bool:
         """True if the episode has used up its time."""
         seconds = self.extras.seconds_per_episode
         return seconds is not None and self.now() - self.began > seconds
-
-    def draw(self, probability: Rewards, /) -> int:
-        return pick(probability, self.rng.uniform()) if len(probability) > 1 else 0
 
     def choose(self, values: Sequence[float]) -> int:
         """An ε-greedy choice."""
@@ -298,7 +280,7 @@ class ReadableLearner(ReadableProduct):
         tester = self.copy()
         tester.domain, tester.rng, tester.explores = domain, rng, False
         tester.step_limit = self.settings.step_limit or domain.step_limit
-        s, _, (here, gained, _) = tester.begin()
+        s, here, gained = tester.begin()
         for taken in tester.play(s, here):
             gained += taken.paid
         return gained
@@ -345,7 +327,7 @@ class ReadableQLearning(ReadableLearner):
     def episode(self) -> float:
         """One episode; returns what it paid."""
         self.began = self.now()
-        s, _, (here, gained, _) = self.begin()
+        s, here, gained = self.begin()
         updates, most = 0, self.extras.updates_per_episode or inf
         for step, taken in enumerate(self.play(s, here), start=1):
             if not self.over(taken.after, taken.there):
@@ -387,11 +369,10 @@ class ReadableQLearning(ReadableLearner):
     def imagined(self) -> Iterator[Configuration]:
         """Every machine state with every observed stack; with a budget that many of them, from where the last step stopped."""
         stacks, states = list(self.observed.values()), self.machine.states
-        budget = self.extras.updates_per_step
+        budget, every = self.extras.updates_per_step, len(states) * len(stacks)
         if budget is None:
-            yield from (Configuration(state, stack) for state in states for stack in stacks)
-            return
-        for _ in range(min(budget, len(states) * len(stacks))):
+            self.turn, budget = (0, 0), every
+        for _ in range(min(budget, every)):
             machine, entry = self.turn
             yield Configuration(states[machine], stacks[entry])
             entry = (entry + 1) % len(stacks)
@@ -401,17 +382,11 @@ class ReadableQLearning(ReadableLearner):
         """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""
         after, there, target = self.outcome(s, here, a, o)
         over = self.last or self.over(after, there)
-        target += self.shape(here, there, over=over)
+        if self.potential is not None:
+            before, later = (here.state, here.stack), (there.state, there.stack)
+            target += self.potential.reward(before, later, over=over)
         if not over:
             future = self.q.get((after, there.state, self.view.of(there.stack)), [0.0])
             target += self.settings.discount * max(future)
         row = self.values(s, here)
         row[a] += self.settings.learning_rate * (target - row[a])
-
-    def shape(self, here: Configuration, there: Configuration, *, over: bool) -> float:
-        """The shaping reward of a step: γΦ(there) - Φ(here), or 0 without shaping."""
-        if self.potential is None:
-            return 0.0
-        return self.potential.reward(
-            (here.state, here.stack), (there.state, there.stack), over=over
-        )
