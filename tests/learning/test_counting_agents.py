@@ -41,7 +41,7 @@ def both(where, machine, settings, episodes, seed=5):
 def assert_equal(training, readable, rng_state):
     assert table(training) == readable.q
     assert training.rng_state[0] == rng_state[0]
-    tested = training.test(training.settings.test_episodes, domain=training.domain)
+    tested = training.test(training.settings.test_episodes)
     assert tested.returns.tolist() == [
         readable.test(training.domain, Rng(rng_state[1:])) for _ in tested.returns
     ]
@@ -141,8 +141,6 @@ def test_counters_may_be_imagined_before_they_are_observed():
     resumed.advance(Until(episodes=3))
     assert table(resumed) == table(at_once)
     assert {vector for _, _, vector in table(resumed)} >= {("0",), ("19",)}
-    with pytest.raises(BadSetting, match="more than 100,000"):
-        make_learner(Task("letter"), ReadCountingCQL(counter_values=10**6), seed=1)
 
 
 def test_a_policy_over_counters_sees_all_of_them():

@@ -91,9 +91,10 @@ def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
     assert tables(training) == (readable.meta, readable.policies)
     assert training.rng_state[0] == rng_state[0]
     assert training.progress["last_return"][0] == paid[-1]
-    for other in where.tested_on:
-        test = training.test(3, domain=other)
-        assert test.returns.tolist() == [readable.test(other, Rng(rng_state[1:])) for _ in range(3)]
+    test = training.test(3)
+    assert test.returns.tolist() == [
+        readable.test(other, Rng(rng_state[1:])) for other in where.tested_on for _ in range(3)
+    ]
     assert training.rng_state[1] == rng_state[1]
 
 

@@ -36,7 +36,6 @@ from pdrm.learning.tabular.policy import (
     MemoryTree,
     PolicyTable,
     QPolicy,
-    option_texts,
 )
 from pdrm.learning.tabular.q_learning import (
     AnyMemory,
@@ -86,11 +85,10 @@ class TabularLearner(OwnLearner):
         view: View,
         settings: QLearning | Hierarchical,
         seed: int,
-        now: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.domain, self.machine, self.view = domain, machine, view
         self.settings = settings = settings.settled()
-        self.seed, self._now = seed, now
+        self.seed, self._now = seed, time.perf_counter
         self.rates = find_rates(settings, domain, machine, view)
         self.rng_state = seed_streams(seed, 2)  # the generator of training, and that of evaluations
         self.progress = begin_progress(settings.epsilon)
@@ -147,12 +145,10 @@ class TabularLearner(OwnLearner):
     def _learn(self, until: int) -> int:
         return self._run(self.learn, self.domain, self.progress, until)
 
-    def test(self, episodes: int, _seed: int = 0, /, domain: FiniteDomain | None = None) -> Test:
-        """Greedy episodes, with the run's own generator, in a domain that shares states, actions and labels (default: in each of the
-        evaluation domains)."""
+    def test(self, episodes: int, _seed: int = 0, /) -> Test:
+        """Greedy episodes in each of the evaluation domains, with the run's own generator."""
         parts = []
-        for where in self.domain.tested_on if domain is None else (domain,):
-            self.domain.check_shares(where)
+        for where in self.domain.tested_on:
             returns, steps, ends = (np.zeros(episodes, kind) for kind in (float, int, int))
             limit = self.settings.step_limit or where.step_limit
             self._run(at.test, where, limit, returns, steps, ends)
@@ -293,7 +289,7 @@ class HierarchicalLearner(TabularLearner):
     learn = staticmethod(options_kernel.learn)
 
     def _begin(self, explored: Explored) -> Tables:
-        heads = acting_heads(self.machine, self.domain)
+        self.heads = heads = acting_heads(self.machine, self.domain)
         options = tabulate_options(self.machine, self.domain.labels, heads)
         most, states = options.achieved.shape[2], self.domain.states
         within = np.zeros((states, len(heads), most * len(self.domain.actions)))
@@ -302,7 +298,7 @@ class HierarchicalLearner(TabularLearner):
 
     def policy(self, about: dict[str, Any] | None = None) -> HierarchicalPolicy:
         machine, table, place = self.machine, self._decode(), np.flatnonzero(self.tables.met)
-        heads = acting_heads(machine, self.domain)
+        heads = self.heads
         tops = ([] if head.top is None else [machine.stack.index(head.top) + 1] for head in heads)
         tree, nodes = MemoryTree.of(machine.stack, tops)
         seen = (
@@ -313,7 +309,10 @@ class HierarchicalLearner(TabularLearner):
         value = self.tables.within[place].reshape(-1, self.tables.within.shape[2])
         within = PolicyTable.of(TOP, table.states, tree, seen, value)
         options = options_in_play(machine, heads)
-        texts = {state: option_texts(each) for state, each in options.items()}
+        texts = {
+            state: tuple("" if rule is None else str(rule) for rule in each)
+            for state, each in options.items()
+        }
         return HierarchicalPolicy(
             about or {}, to_text(machine), self.domain.actions, table, texts, within
         )

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain, StateLike
-from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy, did_you_mean
+from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy
 from pdrm.files import Arrays, Fingerprint, encode_arrays, write_policy
 from pdrm.language.loading import parse
 from pdrm.machines.conversions import counting_configuration
@@ -33,7 +33,6 @@ from pdrm.task import Task
 
 if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
-    from pdrm.learning.tabular.hierarchical import Option
 
 VERSION = 1
 Memory = Sequence[str] | Sequence[int]
@@ -60,26 +59,19 @@ def number_state(state: Any, domain: FiniteDomain | None) -> int:
     return int(state)
 
 
-def check_state(state: object, states: Sequence[str]) -> None:
-    """Raise unless this is a state of the machine."""
-    if state not in states:
-        fault = f"`{state}` is not a state of the machine this was learnt with"
-        raise WrongPolicy(fault, fix=did_you_mean(str(state), states))
-
-
-def check_memory(memory: Any, kind: Stack | int) -> None:
-    """Raise unless this is a stack of these symbols, or there is a value for each counter."""
-    fits = isinstance(memory, Sequence) and not isinstance(memory, str)
+def check_there(state: str, memory: Any, states: Sequence[str], kind: Stack | int) -> None:
+    """Raise unless this is a state of the machine, and a stack of these symbols or a value for each counter."""
+    fits = state in states and isinstance(memory, tuple | list)
     if isinstance(kind, int):
         fits = fits and len(memory) == kind
         fits = fits and all(isinstance(one, int) and one >= 0 for one in memory)
-        fix = f"give the values of its {kind} counters: a tuple of non-negative integers"
+        known = f"the values of its {kind} counters are non-negative integers"
     else:
         fits = fits and all(symbol in kind for symbol in memory)
-        fix = f"give a tuple of stack symbols, the top first: {', '.join(kind)}"
+        known = f"a stack is a tuple of {', '.join(kind)}, the top first"
     if not fits:
-        fault = f"the machine that this was learnt with has no memory {memory!r}"
-        raise WrongPolicy(fault, fix=fix)
+        fault = f"the machine that this was learnt with has no state `{state}` with {memory!r}"
+        raise WrongPolicy(fault, fix=f"its states are {', '.join(states)}; {known}")
 
 
 def refuse_exploring(deterministic: bool) -> None:
@@ -137,9 +129,6 @@ class MemoryTree:
         """By the node below and the symbol."""
         pairs = zip(self.parent.tolist(), self.symbol.tolist(), strict=True)
         return {pair: node for node, pair in enumerate(pairs) if node}
-
-    def __len__(self) -> int:
-        return len(self.symbol)
 
     def memory(self, node: int) -> tuple[Any, ...]:
         """The stack of a node, top first, or its counters."""
@@ -203,8 +192,7 @@ class PolicyTable:
         self, environment_state: int, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
         """The row for a state and a configuration."""
-        check_state(machine_state, self.states)
-        check_memory(memory, self.memory.kind)
+        check_there(machine_state, memory, self.states, self.memory.kind)
         seen: Any = tuple(memory)
         node = self.memory.number(self.view.of(seen))
         row = self._rows.get((environment_state, self.states.index(machine_state), node))
@@ -456,8 +444,7 @@ class QPolicy(TabularPolicy):
         """The automaton's state and counters if the machine with a stack is in this state and has this stack: the stack as a
         number if the automaton simulates it, else how many symbols are above the bottom one."""
         machine = self.pushdown
-        check_state(state, (*machine.states, *machine.final))
-        check_memory(stack, machine.stack)
+        check_there(state, stack, (*machine.states, *machine.final), machine.stack)
         simulated = counting_configuration(machine, Configuration(state, tuple(stack)))
         if simulated.state in self.q_table.states:
             return simulated.state, simulated.counters
@@ -477,7 +464,7 @@ class HierarchicalPolicy(QPolicy):
     actions. From `reset` on `act` follows the option of highest value until the machine moves, and then the next one."""
 
     options: dict[str, tuple[str, ...]]
-    """The options of each machine state, as `option_texts` gives them; one stands in where the agent never acts."""
+    """The options of each machine state, the rules that they bring about, as text; an empty one stands in where the agent never acts, as in final states."""
     within: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
     under_way: dict[Configuration, int] = field(default_factory=dict, init=False)
@@ -489,7 +476,7 @@ class HierarchicalPolicy(QPolicy):
 
     def show(self, here: Configuration) -> tuple[Configuration, str | None]:
         followed = next(iter(self.under_way.items()), None)
-        return here, None if followed is None else self.options[followed[0].state][followed[1]]
+        return here, None if followed is None else self._choices(followed[0].state)[followed[1]]
 
     def values(
         self, environment_state: StateLike, machine_state: str, memory: Memory
@@ -502,23 +489,14 @@ class HierarchicalPolicy(QPolicy):
         """The action of highest value for the option under way, or for the best option if the machine has moved."""
         here = Configuration(state, tuple(map(str, memory)))
         if here not in self.under_way:
-            values = self.values(place, state, memory)
-            if not len(values):
-                fault = f"`{state}` is final and has no options"
-                raise WrongPolicy(fault, fix="ask before the machine has ended")
             self.reset()
-            self.under_way[here] = int(np.argmax(values))
+            self.under_way[here] = int(np.argmax(self.values(place, state, memory)))
         row = self.within.values(number_state(place, self.domain), state, memory)
         return int(np.argmax(row.reshape(-1, len(self.actions))[self.under_way[here]]))
 
     def _choices(self, machine_state: str) -> Sequence[str]:
-        return self.options.get(machine_state, ())
+        return self.options.get(machine_state, ("",))
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         arrays = {**self.q_table.arrays("meta."), **self.within.arrays("within.")}
         return {"kind": "options", "options": self.options}, arrays
-
-
-def option_texts(options: Iterable[Option]) -> tuple[str, ...]:
-    """The rules that options bring about, as text."""
-    return tuple("" if rule is None else str(rule) for rule in options)

@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pdrm.domains.finite_domain import FiniteDomain, Label, pick
-from pdrm.errors import BadSetting, EndlessSilentMoves, UndefinedMove
+from pdrm.errors import EndlessSilentMoves, UndefinedMove
 from pdrm.learning.agents import EMITTED, Counterfactuals, QLearning, Tabular, shaping_of
 from pdrm.learning.randomness import Rng
 from pdrm.machines.counting import (
@@ -77,8 +77,6 @@ class Taken(NamedTuple):
     """True if the option ends with it."""
 
 
-MOST_VECTORS = 100_000
-"""The limit of counterfactual counter vectors that were not observed before."""
 EVERY_STACK = -1
 """The depth by which every stack is a class of its own."""
 
@@ -111,9 +109,6 @@ def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...
     """
     if values is None or not isinstance(machine, CountingRewardAutomaton):
         return []
-    if values**machine.counters > MOST_VECTORS:
-        fault = f"{values:,} values of each of {machine.counters} counters are more than {MOST_VECTORS:,} to imagine with"
-        raise BadSetting(fault, fix="a smaller counter_values")
     return list(product(range(values), repeat=machine.counters))
 
 

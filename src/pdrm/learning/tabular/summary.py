@@ -34,8 +34,7 @@ from pdrm.learning.tabular.policy import (
     Memory,
     SeenThere,
     TabularPolicy,
-    check_memory,
-    check_state,
+    check_there,
     number_state,
 )
 from pdrm.learning.tabular.q_learning import no_rule
@@ -92,8 +91,7 @@ class SummaryPolicy(TabularPolicy):
         """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
         machine = self.pushdown
         states, stack = (*machine.states, *machine.final), machine.stack
-        check_state(machine_state, states)
-        check_memory(memory, stack)
+        check_there(machine_state, memory, states, stack)
         place, places = number_state(environment_state, self.domain), len(self.world.terminal)
         if place >= places:
             fault = f"{place} is not a state of the environment this was learnt in"
@@ -205,7 +203,6 @@ class SummaryLearner(OwnLearner):
         """Greedy episodes in each of the evaluation domains, as one evaluation, with the run's own generators."""
         found = []
         for number, where in enumerate(self.domain.tested_on):
-            self.domain.check_shares(where)
             rng = np.random.default_rng((self.seed, TESTING, self.episodes, number))
             found += [self.play(where, rng, train=False) for _ in range(episodes)]
         returns, steps, ends = zip(*found, strict=True)
@@ -308,12 +305,6 @@ class SummaryLearner(OwnLearner):
         """Record a move; a new one is backed up for every machine state and top symbol."""
         world = self.world
         if world.next[s, a] >= 0:
-            if (world.next[s, a], world.label[s, a], world.reward[s, a]) != (after, label, r):
-                raise StochasticMoves(
-                    f"the moves of `{self.domain.name}` are not deterministic:"
-                    f" `{self.domain.actions[a]}` in state {s} had two outcomes",
-                    fix=ANOTHER,
-                )
             return
         world.next[s, a] = after
         world.label[s, a] = label
