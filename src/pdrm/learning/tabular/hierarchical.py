@@ -81,10 +81,8 @@ def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[
             with suppress(UndefinedMove):  # an episode says so
                 starts.append(machine.step(begin, where.labels[first]).after)
     heads = heads_in_play(machine, starts, domain.labels)
-    order = {symbol: place for place, symbol in enumerate((None, *machine.stack))}
-    return tuple(
-        sorted(heads, key=lambda head: (machine.states.index(head.state), order[head.top]))
-    )
+    ordered = (Head(state, top) for state in machine.states for top in (None, *machine.stack))
+    return tuple(head for head in ordered if head in heads)
 
 
 def options_in_play(

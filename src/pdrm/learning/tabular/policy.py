@@ -461,7 +461,8 @@ class QPolicy(TabularPolicy):
 @dataclass(frozen=True, eq=False, repr=False)
 class HierarchicalPolicy(QPolicy):
     """The policy of the hierarchical agent: a meta-policy chooses among the options of the machine state, an option among
-    actions. From `reset` on `act` follows the option of highest value until the machine moves, and then the next one."""
+    actions. From `reset` on `act` follows the option of highest value until it is shown that the machine has moved, and then
+    the next one."""
 
     options: dict[str, tuple[str, ...]]
     """The options of each machine state, the rules that they bring about, as text; an empty one stands in where the agent never acts, as in final states."""
