@@ -182,9 +182,7 @@ def test_states_of_one_name_are_told_by_number():
     )
     machine = "events a\nstack #\nstart u\nfinal f\notherwise stay 1\nu -> f : a, # / #, 1"
     solution = pdrm.solve(domain, machine)
-    with pytest.raises(
-        UnknownConfiguration, match="give the number of one: 0, 1"
-    ):
+    with pytest.raises(UnknownConfiguration, match="give the number of one: 0, 1"):
         solution.value("here", "u", ("#",))
     assert solution.value("1", "u", ("#",)) == 1.0
 

@@ -18,7 +18,9 @@ def test_a_file_that_is_not_there(tmp_path):
     missing = tmp_path / "missing.pdrm"
     expected = f"error[E0501]: {missing} cannot be opened: no such file or directory\n  fix: check the path and its permissions"
     assert said(load, missing) == expected
-    assert said(load, tmp_path).startswith(f"error[E0501]: {tmp_path} cannot be opened: is a directory")
+    assert said(load, tmp_path).startswith(
+        f"error[E0501]: {tmp_path} cannot be opened: is a directory"
+    )
 
 
 def test_the_place_of_a_byte_that_is_no_text():
