@@ -65,7 +65,7 @@ class NetworkLearner(OwnLearner):
 
     def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the network."""
-        return self.policy(about).save(path, with_domain=False)
+        return self.policy(about).save(path)
 
     def facts(self) -> dict[str, float]:
         """The share of training episodes that a full stack truncated."""
