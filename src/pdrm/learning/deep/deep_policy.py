@@ -26,12 +26,11 @@ from pdrm.files import (
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import kind_of
-from pdrm.learning.deep.algorithm import TESTS, Algorithm, Episodes, check_followed, play
+from pdrm.learning.deep.algorithm import Algorithm, Episodes, check_followed, play
 from pdrm.learning.deep.deep_training import domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.protocol import Test
 from pdrm.learning.tabular.policy import number_state, refuse_exploring
-from pdrm.product.jax_env.jax_domain import key_of, make_key
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK, Window, read_seen
 from pdrm.task import Task, pushdown_machine
@@ -87,8 +86,7 @@ class DeepPolicy:
         """Episodes of the task it was learnt in, all at once."""
         settings = replace(self.settings, discount=task.discount)
         algorithm = replace(self.algorithm, settings=settings)
-        key = key_of(make_key(seed), TESTS)
-        run = jax.jit(lambda network: play(algorithm, network, key, episodes))
+        run = jax.jit(lambda network: play(algorithm, network, seed, episodes))
         played: Episodes = run(self.network)
         check_followed(played.fault)
         return played.read(self.machine)

@@ -24,7 +24,7 @@ from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.files import Arrays
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
-from pdrm.learning.deep.algorithm import HEIGHTS, TESTS, Algorithm, Episodes, check_followed, play
+from pdrm.learning.deep.algorithm import HEIGHTS, Algorithm, Episodes, check_followed, play
 from pdrm.learning.deep.networks import load_arrays, stack_trees, take, tree_arrays
 from pdrm.learning.deep.off_policy import DQNAlgorithm, SACAlgorithm
 from pdrm.learning.deep.ppo import PPOAlgorithm, RecurrentAlgorithm
@@ -36,7 +36,6 @@ from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import (
     JaxDomain,
     finite_domain,
-    key_of,
     make_key,
     own_domain,
     water_domain,
@@ -223,8 +222,8 @@ class DeepTraining:
             iterate = jax.jit(algorithm_of(own).iterate)
             return jax.lax.fori_loop(0, iterations, lambda _, now: iterate(now), state)
 
-        def test(episodes: int, own: Numbers, network: Any, key: jax.Array) -> Episodes:
-            return play(algorithm_of(own), network, key, episodes)
+        def test(episodes: int, own: Numbers, network: Any, seed: jax.Array) -> Episodes:
+            return play(algorithm_of(own), network, seed, episodes)
 
         begin = jax.vmap(lambda own, network, key: algorithm_of(own).begin(network, key))
         self.state = jax.jit(begin)(self.numbers, stack_trees(networks), keys)
@@ -262,8 +261,7 @@ class DeepTraining:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
         asked = self.iterations, episodes, seed
         if asked not in self._tested:
-            key = key_of(make_key(seed), TESTS)
-            played = self._test(episodes, self.numbers, self.state.network, key)
+            played = self._test(episodes, self.numbers, self.state.network, seed)
             check_followed(played.fault)
             self._tested = {asked: played}
         return self._tested[asked]
