@@ -223,10 +223,6 @@ class Episodes(NamedTuple):
     fault: Array  # as in `Envs`
     over: Array
 
-    def of_run(self, run: int) -> Episodes:
-        """Those of one of several runs."""
-        return take(self, run)
-
     def read(self, machine: PushdownRewardMachine) -> Test:
         """The evaluation; the machine names the last states."""
         names = np.array((*machine.states, *machine.final))
