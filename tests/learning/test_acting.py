@@ -11,7 +11,6 @@ from pdrm.errors import (
     BadPolicyFile,
     BadSetting,
     CannotTranslate,
-    NotHere,
     UnknownConfiguration,
     WrongArguments,
     WrongPolicy,
@@ -235,12 +234,17 @@ def test_one_function_loads_tables_and_networks_alike(runs, tmp_path):
         copy = tmp_path / f"{name}.npz"
         run.policy.save(copy)
         own = run.spec.task.finite
-        for policy in (
+        found = [
             load_policy(kept.folder),
             load_policy(kept.folder / "policy.npz"),
             load_policy(copy, own),
-            load_policy(copy),
-        ):
+        ]
+        if name in ("ppo", "rppo"):
+            with pytest.raises(BadPolicyFile):
+                load_policy(copy)
+        else:
+            found.append(load_policy(copy))
+        for policy in found:
             assert type(policy) is type(run.policy)
             policy.reset()
             first = policy.act(0, "go", ("#",))
@@ -249,31 +253,10 @@ def test_one_function_loads_tables_and_networks_alike(runs, tmp_path):
             assert first == again.act(0, "go", ("#",))
             if not name.startswith("summary") and policy.domain is not None:
                 assert policy.domain.describe(3) == own.describe(3)
-    assert load_policy(tmp_path / "ppo.npz").domain is not None
-    (tmp_path / "ppo.domain.npz").unlink()
-    with pytest.raises(BadPolicyFile):
-        load_policy(tmp_path / "ppo.npz")
     assert load_policy(tmp_path / "q.npz").domain is None
     alone = tmp_path / "alone"
     runs["q"].save(alone)
     assert pdrm.learning.Run.load(alone).spec == runs["q"].spec
-
-
-@pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded")
-def test_a_network_has_a_table_where_states_are_numbered(runs, task):
-    policy = runs["ppo"].policy
-    rows = policy.table()
-    assert len(rows) == task.finite.states * 1 * 2
-    for row in rows[:6]:
-        assert (
-            row.best
-            == task.finite.actions[policy.act(row.environment_state, row.machine_state, row.stack)]
-        )
-        assert row.where == task.finite.describe(row.environment_state)
-    assert "<table" in policy._repr_html_()
-    with pytest.raises(NotHere):
-        runs["rppo"].policy.table()
-    assert "<p>" in runs["rppo"].policy._repr_html_()
 
 
 def test_waterworld_is_an_environment_too():

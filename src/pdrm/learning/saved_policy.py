@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pdrm.domains.domain_files import load_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
@@ -77,8 +76,8 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
     """A policy that was saved: a table or networks, as its file says.
 
     Args:
-        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with the files next to it.
-        domain: Where it was learnt (default: the run's own, or the one next to the file).
+        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with the `.json` next to it.
+        domain: Where it was learnt (default: the run's own).
 
     >>> import tempfile
     >>> from pdrm.learning.run import train
@@ -94,25 +93,21 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
         own: LearntPolicy = read_policy(read_spec(folder), folder)
         return own
     with reading_policy(file) as description:
-        task = _find_task(file, description, domain)
+        task = _find_task(description, domain)
     if "pdrm_deep_policy" not in description:
         table = load_table(file)
         return replace(table, task=task)
     if task is None:
-        fault = f"{file} was learnt in a domain of its own, which is not next to it"
+        fault = f"{file} was learnt in a domain of its own"
         fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
         raise BadPolicyFile(fault, fix=fix)
     return _read_network(file, task)
 
 
 def _find_task(
-    file: Path, description: dict[str, Any], domain: FiniteDomain | WaterWorld | None
+    description: dict[str, Any], domain: FiniteDomain | WaterWorld | None
 ) -> Task | None:
-    """The task of a policy's file: in the domain that is given, kept next to the file, or named by the run's spec if that is one of
-    the catalogue's."""
-    saved = file.with_suffix(".domain.npz")
-    if domain is None and saved.exists():
-        domain = load_domain(saved)
+    """The task of a policy's file: in the domain that is given, or named by the run's spec if that is one of the catalogue's."""
     if domain is not None:
         return Task(domain, description["machine"])
     where = description["about"].get("spec", {}).get("task", {})

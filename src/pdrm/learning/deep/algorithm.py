@@ -22,7 +22,7 @@ from pdrm.learning.evaluation import SINGLE, round_sums
 from pdrm.learning.protocol import Test
 from pdrm.learning.settings import Number
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.jax_domain import Key, key_of
+from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
 from pdrm.product.jax_env.jax_product import (
     FINISHED,
     OK,
@@ -223,10 +223,6 @@ class Episodes(NamedTuple):
     fault: Array  # as in `Envs`
     over: Array
 
-    def of_run(self, run: int) -> Episodes:
-        """Those of one of several runs."""
-        return take(self, run)
-
     def read(self, machine: PushdownRewardMachine) -> Test:
         """The evaluation; the machine names the last states."""
         names = np.array((*machine.states, *machine.final))
@@ -270,9 +266,9 @@ def check_followed(fault: Array) -> None:
 Playing = tuple[ProductState, Carry, Episodes]
 
 
-def play(algorithm: Algorithm, network: Any, key: Key, episodes: int) -> Episodes:
+def play(algorithm: Algorithm, network: Any, seed: Array | int, episodes: int) -> Episodes:
     """Episodes side by side, each up to its end or the limit."""
-    product = algorithm.product
+    product, key = algorithm.product, key_of(make_key(seed), TESTS)
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     none = jnp.zeros(episodes, jnp.bool_)
     first = Episodes(paid, paid, state.clock, state.configuration.state, none, none, status, none)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,37 +12,31 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from pdrm.domains.domain_files import domain_bytes
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
-from pdrm.errors import NotHere, WrongPolicy
+from pdrm.errors import WrongPolicy
 from pdrm.files import (
     Fingerprint,
     encode_arrays,
-    need,
     read_arrays,
     reading_policy,
-    write_atomically,
     write_policy,
 )
 from pdrm.language.loading import parse
 from pdrm.language.writer import to_text
-from pdrm.learning.agents import RecurrentPPO, kind_of
-from pdrm.learning.deep.algorithm import TESTS, Algorithm, Episodes, check_followed, play
+from pdrm.learning.agents import kind_of
+from pdrm.learning.deep.algorithm import Algorithm, Episodes, check_followed, play
 from pdrm.learning.deep.deep_training import domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.protocol import Test
-from pdrm.learning.tabular.policy import PolicyRow, number_state, refuse_exploring
-from pdrm.product.jax_env.jax_domain import key_of, make_key
+from pdrm.learning.tabular.policy import number_state, refuse_exploring
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK, Window, read_seen
 from pdrm.task import Task, pushdown_machine
 
 if TYPE_CHECKING:
     import gymnasium
-
-    from pdrm.drawing.rows import Rows
 
 
 @dataclass(eq=False)
@@ -66,8 +58,8 @@ class DeepPolicy:
     algorithm: Algorithm
     network: Any
     about: dict[str, Any]
-    world: object = None
-    """The domain it was learnt in, if it is known."""
+    domain: object = None
+    """The domain it was learnt in, if it is known; a finite one describes states."""
 
     def __post_init__(self) -> None:
         self.product, self.settings = self.algorithm.product, self.algorithm.settings
@@ -76,11 +68,6 @@ class DeepPolicy:
         self._window = Window(self.machine, TopK(self.product.k))
         self._act = jax.jit(partial(self.algorithm.act, self.network))
         self.reset()
-
-    @property
-    def domain(self) -> FiniteDomain | None:
-        """The domain it was learnt in, if it is known and finite: it describes states."""
-        return self.world if isinstance(self.world, FiniteDomain) else None
 
     def __repr__(self) -> str:
         return f"<DeepPolicy of {self.settings.name}, view {self.settings.k}, sees {self.product.observation_size} numbers>"
@@ -99,8 +86,7 @@ class DeepPolicy:
         """Episodes of the task it was learnt in, all at once."""
         settings = replace(self.settings, discount=task.discount)
         algorithm = replace(self.algorithm, settings=settings)
-        key = key_of(make_key(seed), TESTS)
-        run = jax.jit(lambda network: play(algorithm, network, key, episodes))
+        run = jax.jit(lambda network: play(algorithm, network, seed, episodes))
         played: Episodes = run(self.network)
         check_followed(played.fault)
         return played.read(self.machine)
@@ -149,40 +135,15 @@ class DeepPolicy:
         else:
             return observation
         if np.shape(place) != (own,):
-            number = number_state(place, self.domain)
+            named = self.domain if isinstance(self.domain, FiniteDomain) else None
+            number = number_state(place, named)
             place = np.zeros(own)
             place[number] = 1
         shown = window.one_hot(np.array([window.numbers(state, stack)]))
         return np.concatenate([place, shown[0]])
 
-    def table(self) -> Rows[PolicyRow]:
-        """The action for every environment state, machine state and k symbols on top of the stack, row by row."""
-        from pdrm.drawing.rows import Rows
-
-        domain, machine = self.domain, self.machine
-        if domain is None or isinstance(self.settings, RecurrentPPO):
-            fault = "this network has no table: it has a memory, or sees no numbered states"
-            raise NotHere(fault, fix="look at an episode: run.replay(), or run.film()")
-        tops = itertools.product(machine.stack, repeat=self.product.k)
-        heads = list(itertools.product(machine.states, tops, range(domain.states)))
-
-        def make(number: int) -> PolicyRow:
-            state, top, place = heads[number]
-            action = domain.actions[int(self.act(place, state, top))]
-            return PolicyRow(place, domain.describe(place), state, top, action, {})
-
-        return Rows(len(heads), make)
-
-    def _repr_html_(self) -> str:
-        from pdrm.drawing.markup import html
-
-        shown = html("p", repr(self).strip("<>"))
-        with suppress(NotHere):
-            shown += self.table()._repr_html_()
-        return shown
-
-    def save(self, path: str | Path, *, with_domain: bool = True) -> Fingerprint:
-        """Write it to a `.npz` file, with a `.json` next to it, and its domain (`.domain.npz`); `pdrm.learning.load_policy` reads it."""
+    def save(self, path: str | Path) -> Fingerprint:
+        """Write it to a `.npz` file, with a `.json` next to it; `pdrm.learning.load_policy` reads it."""
         description = {
             "pdrm_deep_policy": 1,
             "agent": self.settings.name,
@@ -192,10 +153,7 @@ class DeepPolicy:
             "visible": float(self.product.visible),
             "about": self.about,
         }
-        written = write_policy(path, description, encode_arrays(tree_arrays(self.network)))
-        if with_domain and self.domain is not None:
-            write_atomically(Path(path).with_suffix(".domain.npz"), domain_bytes(self.domain))
-        return written
+        return write_policy(path, description, encode_arrays(tree_arrays(self.network)))
 
 
 def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWorld) -> DeepPolicy:
@@ -207,12 +165,7 @@ def load_deep_policy(path: str | Path, domain: JaxWorld | FiniteDomain | WaterWo
         view, where = TopK(description["k"]), domain_for(domain, agent)
         product = jax_product(where, machine, view, depth=agent.depth)
         product = replace(product, visible=float(description["visible"]))
-        algorithm, arrays = make_algorithm(product, agent), read_arrays(path.read_bytes())
-        units = [product.observation_size, *agent.net_arch]
-        if isinstance(agent, RecurrentPPO):
-            units[1:1] = [agent.lstm_hidden_size] * 2
-        weights = sum(inputs * outputs for inputs, outputs in itertools.pairwise(units))
-        kept = sum(array.size for array in arrays.values())
-        need((weights <= kept, "its layers have other sizes"))  # before any of that size is made
-        network = load_arrays(arrays, algorithm.new_network(np.random.default_rng(0)))
+        algorithm = make_algorithm(product, agent)
+        untrained = algorithm.new_network(np.random.default_rng(0))
+        network = load_arrays(read_arrays(path.read_bytes()), untrained)
         return DeepPolicy(algorithm, network, description["about"], domain)

@@ -21,11 +21,10 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.own_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
-from pdrm.files import Arrays
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
-from pdrm.learning.deep.algorithm import HEIGHTS, TESTS, Algorithm, Episodes, check_followed, play
-from pdrm.learning.deep.networks import load_arrays, stack_trees, take, tree_arrays
+from pdrm.learning.deep.algorithm import HEIGHTS, Algorithm, Episodes, check_followed, play
+from pdrm.learning.deep.networks import stack_trees, take
 from pdrm.learning.deep.off_policy import DQNAlgorithm, SACAlgorithm
 from pdrm.learning.deep.ppo import PPOAlgorithm, RecurrentAlgorithm
 from pdrm.learning.deep.replay import choose_symbols
@@ -36,7 +35,6 @@ from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import (
     JaxDomain,
     finite_domain,
-    key_of,
     make_key,
     own_domain,
     water_domain,
@@ -85,7 +83,6 @@ def needed_depth(task: Task, agent: Deep) -> int:
     >>> [needed_depth(Task(name), PPO().settled()) for name in ("letter", "deliver-8")]
     [334, 41]
     """
-    agent = agent.settled(task)
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
     most = MOST_SEEN if agent.k == FULL else MOST
@@ -223,24 +220,19 @@ class DeepTraining:
             iterate = jax.jit(algorithm_of(own).iterate)
             return jax.lax.fori_loop(0, iterations, lambda _, now: iterate(now), state)
 
-        def test(episodes: int, own: Numbers, network: Any, key: jax.Array) -> Episodes:
-            return play(algorithm_of(own), network, key, episodes)
+        def test(episodes: int, own: Numbers, network: Any, seed: jax.Array) -> Episodes:
+            return play(algorithm_of(own), network, seed, episodes)
 
         begin = jax.vmap(lambda own, network, key: algorithm_of(own).begin(network, key))
         self.state = jax.jit(begin)(self.numbers, stack_trees(networks), keys)
         self._advance = jax.jit(jax.vmap(advance, (None, 0, 0)), donate_argnums=2)
         self._test = jax.jit(jax.vmap(test, (None, 0, 0, None)), static_argnums=0)
-        self._tested: dict[tuple[int, int, int], Episodes] = {}
+        self._tested: dict[tuple[int, int], Episodes] = {}
 
     @property
     def timesteps(self) -> int:
         """Steps taken by each run so far."""
         return int(np.asarray(self.state.timesteps)[0])
-
-    @property
-    def iterations(self) -> int:
-        """Iterations of each run so far."""
-        return self.timesteps // self.algorithm.steps_per_iteration
 
     @property
     def ended(self) -> Any:
@@ -258,30 +250,15 @@ class DeepTraining:
         check_followed(self.state.envs.fault)
         check_numbers(self.state.network, self.seeds)
 
-    def test(self, episodes: int, seed: int = 0) -> Episodes:
+    def test(self, episodes: int) -> Episodes:
         """Test episodes of each run as it stands, [runs, episodes] each; the same starts for all."""
-        asked = self.iterations, episodes, seed
+        asked = self.timesteps, episodes
         if asked not in self._tested:
-            key = key_of(make_key(seed), TESTS)
-            played = self._test(episodes, self.numbers, self.state.network, key)
+            seed = self.timesteps // self.algorithm.steps_per_iteration
+            played = self._test(episodes, self.numbers, self.state.network, seed)
             check_followed(played.fault)
             self._tested = {asked: played}
         return self._tested[asked]
-
-    def trained(self, run: int) -> tuple[Algorithm, Any]:
-        """The algorithm and the network of one run, as it stands."""
-        own = {name: float(values[run]) for name, values in self.numbers.items()}
-        return self.algorithm_of(own), take(self.state.network, run)
-
-    def snapshot(self, run: int) -> Arrays:
-        """The state of one run."""
-        return tree_arrays(take(self.state, run))
-
-    def restore(self, run: int, arrays: Arrays) -> None:
-        """Continue one run from its snapshot; `ValueError` if that is damaged."""
-        loaded = load_arrays(arrays, take(self.state, run))
-        self.state = jax.tree.map(lambda parts, part: parts.at[run].set(part), self.state, loaded)
-        self._tested = {}
 
 
 def check_numbers(networks: Any, seeds: Sequence[int]) -> None:

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep.deep_policy import DeepPolicy
 from pdrm.learning.deep.deep_training import DeepTraining, train_together
+from pdrm.learning.deep.networks import load_arrays, take, tree_arrays
 from pdrm.learning.protocol import OwnLearner, Test, Until
 from pdrm.task import Task
 
@@ -48,24 +51,31 @@ class NetworkLearner(OwnLearner):
 
     def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
         """The network as it stands. about: JSON values that are saved with it."""
-        return DeepPolicy(*self.training.trained(self.run), about or {}, self.task.domain)
+        training, run = self.training, self.run
+        own = {name: float(values[run]) for name, values in training.numbers.items()}
+        network = take(training.state.network, run)
+        return DeepPolicy(training.algorithm_of(own), network, about or {}, self.task.domain)
 
     def test(self, episodes: int, _seed: int, /) -> Test:
         """Episodes without exploration; the same starts for all runs."""
-        played = self.training.test(episodes, self.training.iterations)
-        return played.of_run(self.run).read(self.task.pushdown)
+        played = take(self.training.test(episodes), self.run)
+        return played.read(self.task.pushdown)
 
     def save(self) -> Arrays:
         """The state of the run."""
-        return self.training.snapshot(self.run)
+        return tree_arrays(take(self.training.state, self.run))
 
     def load(self, arrays: Arrays, /) -> None:
         """Continue from there; the runs side by side must all be loaded."""
-        self.training.restore(self.run, arrays)
+        training, run = self.training, self.run
+        loaded = load_arrays(arrays, take(training.state, run))
+        training.state = jax.tree.map(
+            lambda parts, part: parts.at[run].set(part), training.state, loaded
+        )
 
     def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the network."""
-        return self.policy(about).save(path, with_domain=False)
+        return self.policy(about).save(path)
 
     def facts(self) -> dict[str, float]:
         """The share of training episodes that a full stack truncated."""

@@ -7,7 +7,6 @@ sees of them, and of counterfactual ones, is made when they are sampled (`replay
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -56,7 +55,6 @@ class OffPolicyState(NamedTuple):
         return self.learnt.network
 
 
-@dataclass(frozen=True, eq=False)
 class OffPolicyAlgorithm(Algorithm):
     """DQN or SAC: an iteration is `train_freq` steps of all environments and `gradient_steps` updates."""
 
@@ -213,7 +211,6 @@ class OffPolicyAlgorithm(Algorithm):
 # --- DQN
 
 
-@dataclass(frozen=True, eq=False)
 class DQNAlgorithm(OffPolicyAlgorithm):
     """DQN: a network with one value for each action."""
 
@@ -309,7 +306,6 @@ def criticise(critics: nn.Layers, seen: Array, action: Array) -> Array:
     return nn.apply_mlp(critics, jnp.broadcast_to(x, (2, *x.shape)))[..., 0]
 
 
-@dataclass(frozen=True, eq=False)
 class SACAlgorithm(OffPolicyAlgorithm):
     """SAC: an actor and two critics, of which there are slow copies."""
 

@@ -7,7 +7,6 @@ networks may have a memory; sequences of those that have none are single steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -131,7 +130,6 @@ class PPOState(NamedTuple):
     timesteps: Array
 
 
-@dataclass(frozen=True, eq=False)
 class PPOAlgorithm(Algorithm):
     """PPO, of networks with or without a memory."""
 
@@ -295,7 +293,6 @@ def _merge(part: Array) -> Array:
 # was collected. There, a sequence is as long as a batch; here `sequence_length`, and a batch holds many of them side by side.
 
 
-@dataclass(frozen=True, eq=False)
 class RecurrentAlgorithm(PPOAlgorithm):
     """PPO of networks with a memory."""
 
