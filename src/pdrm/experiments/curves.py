@@ -28,7 +28,7 @@ from pdrm.files import write_atomically
 from pdrm.language.loading import catalogue
 from pdrm.learning.evaluation import UNIT_OF, check_axes, find_successes
 from pdrm.learning.run import Run, Runs
-from pdrm.learning.run_folder import RunSpec, is_done
+from pdrm.learning.run_folder import RunSpec
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class Store:
     >>> from pdrm.learning.agents import QLearning
     >>> from pdrm.task import Task
     >>> spec = RunSpec(Task("letter"), QLearning(k=1, episodes=10), seed=3)
-    >>> Store(Path("runs")).folder(spec).name == spec.name, Store(Path("runs")).done(spec)
+    >>> run = Store(Path("runs")).run(spec)
+    >>> run.folder.name == spec.name, run.done
     (True, False)
     """
 
@@ -60,17 +61,9 @@ class Store:
         """The store of a study's output folder."""
         return cls(folder / RUNS)
 
-    def folder(self, spec: RunSpec) -> Path:
-        """The folder of a run, made or not."""
-        return self.root / spec.name
-
     def run(self, spec: RunSpec) -> Run:
-        """The run of a spec."""
-        return Run(spec, self.folder(spec))
-
-    def done(self, spec: RunSpec) -> bool:
-        """Return True if a run has its result."""
-        return is_done(self.folder(spec))
+        """The run of a spec, done or not."""
+        return Run(spec, self.root / spec.name)
 
 
 # --- The recorded curves of a line: the evaluations of all its seeds as arrays.
@@ -86,19 +79,6 @@ class TitledStudy(Protocol):
     def name(self) -> str: ...
     @property
     def title(self) -> str: ...
-
-
-class Origin(NamedTuple):
-    """The origin of runs that came with the package."""
-
-    device: str
-    command: str
-    seconds: float
-    """For all runs of the command's program, side by side."""
-    timesteps: int
-    """In all of these runs."""
-    version: str = "0.1"
-    """Of pdrm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,8 +101,8 @@ class Curves:
     lowest: float
     highest: float
     """The range of returns that the task allows; nan if it is not known."""
-    origin: Origin | None = None
-    """The origin of the runs, if they came with the package."""
+    recorded_on: str = ""
+    """The device that the runs were made on, if they came with the package."""
     across: Numbers | None = None
     """[S, T]: training before each evaluation in the other unit (of episodes and timesteps)."""
     runs: Runs = field(default_factory=Runs)
@@ -158,24 +138,23 @@ class Curves:
     def to_plot(self, x: str | None = None, y: str = "return") -> CurveLine:
         """The line of a plot: medians and quartiles over the seeds, of returns (normalised to [-1, 1] if their range is known) or of
         success."""
-        from pdrm.drawing.plots import CurveLine
+        from pdrm.drawing.plots import NORMALISED, CurveLine
 
         check_axes(x, y)
-        values, optimum = self.returns, self.highest
+        values, optimum, shown = self.returns, self.highest, y
         if y == "success":
             values, optimum = self.success, nan  # not known: a goal may be out of reach
         elif self.scaled:
-            values, optimum = self.normalised, 1.0
+            values, optimum, shown = self.normalised, 1.0, NORMALISED
         return CurveLine(
             self.line.name,
             self.panel.heading,
             self.unit if x is None else UNIT_OF[x],
             self.training(x).astype(np.int64),
             *self.quartiles(values),
-            self.scaled and y == "return",
+            shown,
             self.line.key,
             dashed=self.line.ours,
-            quantity=y,
             optimum=optimum if np.isfinite(optimum) else None,
         )
 

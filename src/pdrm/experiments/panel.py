@@ -117,11 +117,8 @@ class Panel:
 
     @property
     def heading(self) -> str:
-        """Its title; without one its name, after that of the machine if it is only the domain's name, and the machine another."""
-        if self.title or self.name != self.task.name or self.task.text is None:
-            return self.title or self.name
-        machine = self.task.machine.name
-        return self.name if machine == self.name else f"{machine}, {self.name}"
+        """Its title, or its name."""
+        return self.title or self.name
 
     def line(self, name: str) -> AgentLine:
         """The line of this name."""

@@ -89,15 +89,6 @@ def probability_of_improvement(ours: Strata, others: Strata) -> Numbers:
     return means
 
 
-def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interval:
-    """The same with its interval: the runs of both are resampled."""
-    count = len(ours)
-    return bootstrap(
-        [*ours, *others],
-        lambda drawn: probability_of_improvement(drawn[:count], drawn[count:]),
-    )
-
-
 def episodes_to(
     episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float
 ) -> int | None:
