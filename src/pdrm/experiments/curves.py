@@ -111,15 +111,6 @@ class Curves:
     def __repr__(self) -> str:
         return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
 
-    def training(self, x: str | None = None) -> Numbers:
-        """[T]: training before each evaluation, in "steps" or "episodes" (default: the agent's unit), the mean over the seeds."""
-        if x is None or UNIT_OF[x] == self.unit:
-            return self.at.astype(np.float64)
-        if self.across is None:
-            raise NotHere(f"the {x} of {self.line.name} were not recorded", fix="leave x out")
-        mean: Numbers = self.across.mean(axis=0)
-        return mean
-
     @property
     def scaled(self) -> bool:
         """True if the range of returns is known."""
@@ -137,10 +128,15 @@ class Curves:
 
     def to_plot(self, x: str | None = None, y: str = "return") -> CurveLine:
         """The line of a plot: medians and quartiles over the seeds, of returns (normalised to [-1, 1] if their range is known) or of
-        success."""
+        success, by training in "steps" or "episodes" (default: the agent's unit)."""
         from pdrm.drawing.plots import NORMALISED, CurveLine
 
         check_axes(x, y)
+        unit, at = self.unit if x is None else UNIT_OF[x], self.at
+        if unit != self.unit:
+            if self.across is None:
+                raise NotHere(f"the {x} of {self.line.name} were not recorded", fix="leave x out")
+            at = self.across.mean(axis=0).astype(np.int64)
         values, optimum, shown = self.returns, self.highest, y
         if y == "success":
             values, optimum = self.success, nan  # not known: a goal may be out of reach
@@ -149,8 +145,8 @@ class Curves:
         return CurveLine(
             self.line.name,
             self.panel.heading,
-            self.unit if x is None else UNIT_OF[x],
-            self.training(x).astype(np.int64),
+            unit,
+            at,
             *self.quartiles(values),
             shown,
             self.line.key,
@@ -161,12 +157,6 @@ class Curves:
     def quartiles(self, values: Numbers) -> Quartiles:
         """[T] each: over the seeds; an evaluation counts by the mean of its episodes."""
         return quartiles(values.mean(axis=2))
-
-    @property
-    def final_quartiles(self) -> tuple[float, float, float]:
-        """The quartiles over the seeds of the final evaluation's return."""
-        low, middle, high = (float(part[-1]) for part in self.quartiles(self.returns))
-        return low, middle, high
 
     @property
     def median(self) -> Numbers:
@@ -189,12 +179,6 @@ class Curves:
         """[S]: for each seed, the share of its final evaluation's episodes that solved the task."""
         shares: Numbers = self.success[:, -1].mean(axis=1)
         return shares
-
-    @property
-    def final_scores(self) -> Numbers:
-        """[S]: for each seed, the mean normalised return of its final evaluation."""
-        scores: Numbers = self.normalised[:, -1].mean(axis=1)
-        return scores
 
 
 def curves_of(panel: Panel, line: AgentLine, seeds: Sequence[int], store: Store) -> Curves | None:

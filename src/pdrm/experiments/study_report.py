@@ -29,7 +29,7 @@ from pdrm.experiments.curves import (
     learnt_at,
     training_to_learn,
 )
-from pdrm.experiments.statistics import interquartile_mean_interval
+from pdrm.experiments.statistics import interquartile_mean_interval, quartiles
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.task import Task
 
@@ -245,7 +245,7 @@ def results(lines: Sequence[Curves]) -> list[dict[str, Any]]:
         {
             "agent": curves.line.name,
             "k": str(curves.panel.agent(curves.line).k),
-            "return (quartiles)": _interval(curves, *curves.final_quartiles),
+            "return (quartiles)": _interval(curves, *map(float, quartiles(curves.final_returns))),
             "success": f"{curves.final_success.mean():.0%}",
             "seeds achieving it": f"{curves.achieving} of {len(curves.seeds)}",
             **_scaled(curves, measure),
@@ -268,7 +268,7 @@ def _scaled(curves: Curves, measure: Sequence[Curves]) -> dict[str, str]:
     if not curves.scaled:
         return {}
     learnt = training_to_learn(curves, learnt_at(measure))
-    value, low, high = interquartile_mean_interval([curves.final_scores])
+    value, low, high = interquartile_mean_interval([curves.normalised[:, -1].mean(axis=1)])
     return {
         "normalised (95 % interval)": _interval(curves, low, value, high),
         f"{curves.unit} to learn": "never" if learnt is None else number(learnt),
