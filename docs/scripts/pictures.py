@@ -13,7 +13,7 @@ from docs.scripts.concepts.labels import labels_plot
 from docs.scripts.concepts.product import product_plot
 from docs.scripts.concepts.run import run_plot
 from docs.scripts.concepts.views import views_plot
-from pdrm.drawing.plots import episode_plot, panel_plot, plot_bytes, witness_plot
+from pdrm.drawing.plots import episode_plot, plot_bytes, study_plot, witness_plot
 
 IMAGES = Path(__file__).parent.parent / "images"
 
@@ -40,7 +40,7 @@ def main() -> None:
         "witness-maze-5x5": witness_plot(*shown.witness(k=2)),
         "concept-counterfactual": counterfactual_plot(*shown.counterfactuals(steps=6)),
         "concept-formulas": formulas.formulas_plot(*rows),
-        "concept-curves": panel_plot([curves.to_plot() for curves in shown.trained()]),
+        "concept-curves": study_plot([[curves.to_plot() for curves in shown.trained()]]),
     }
     for name, figure in figures.items():
         (IMAGES / f"{name}.svg").write_bytes(plot_bytes(figure, "svg"))

@@ -6,7 +6,8 @@ from pdrm.drawing.plots import CurveLine, plot_bytes, study_plot
 
 
 def test_a_name_is_no_formula():
-    values = np.ones(2)
-    line = CurveLine("$x^{", "a $ and $\\nothing", "$_", np.array([1, 10]), values, values, values)
+    values = [np.ones(2)] * 3
+    at = np.array([1, 10])
+    line = CurveLine("$x^{", "a $ and $\\nothing", "$_", at, *values, "return", "a")
     drawn = plot_bytes(study_plot([[line]]), "svg").decode()
     assert "$x^{" in drawn

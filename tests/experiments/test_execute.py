@@ -99,14 +99,14 @@ def test_a_second_time_nothing_is_done_or_touched(tmp_path):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_failed_run_is_reported_and_the_others_finish(workers, tmp_path):
     runs, store = plan([small_study()]), Store.below(tmp_path)
-    bad = store.folder(runs[2].spec)
+    bad = store.run(runs[2].spec).folder
     bad.mkdir(parents=True)
     (bad / "checkpoint.npz").write_bytes(b"half a checkpoint")
     failures = run_all(runs, store, Workers(count=workers))
     assert [(failure.run.title, "checkpoint" in failure.sentence) for failure in failures] == [
         (runs[2].title, True)
     ]
-    assert [store.done(run.spec) for run in runs] == [True, True, False, True, True, True]
+    assert [store.run(run.spec).done for run in runs] == [True, True, False, True, True, True]
     (bad / "checkpoint.npz").unlink()
     assert not run_all(runs, store, Workers(count=workers))
 
@@ -125,7 +125,7 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
 def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path):
     run, store, keeping = plan([small_study()])[0], Store.below(tmp_path), {"largest_policy": 100}
     assert not run_all([run], store, Workers(), **keeping)
-    assert not (store.folder(run.spec) / "policy.npz").exists()
+    assert not (store.run(run.spec).folder / "policy.npz").exists()
     assert store.run(run.spec).result["policy_bytes"] > 100
     assert not run_all([run], store, Workers(), **keeping)
     assert store.run(run.spec).timing["seconds"] > 0
@@ -136,7 +136,7 @@ def test_a_damaged_curve_is_noticed(tmp_path):
     run_study(study, tmp_path)
     panel = study.panels[0]
     spec = panel.specs(panel.lines[0], (0,))[0]
-    curve = Store.below(tmp_path).folder(spec) / "curve.csv"
+    curve = Store.below(tmp_path).run(spec).folder / "curve.csv"
     curve.write_text(curve.read_text().replace(",300,", ",299,", 1))
     with pytest.raises(BadRunFolder, match="result"):
         curves_of(panel, panel.lines[0], (0,), Store.below(tmp_path))
@@ -179,8 +179,8 @@ def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, tmp_path):
     failures = run_all([*runs, deadly], store, Workers(count=2))
     hopeless = times == MOST_DEATHS
     assert [failure.run.title for failure in failures] == ["deadly"] * hopeless
-    assert all(store.done(run.spec) for run in runs)
-    assert store.done(deadly.spec) == (not hopeless)
+    assert all(store.run(run.spec).done for run in runs)
+    assert store.run(deadly.spec).done == (not hopeless)
 
 
 def test_workers_leave_with_their_parent(tmp_path):
@@ -238,13 +238,13 @@ def test_a_study_whose_runs_all_fail_raises(tmp_path):
     study, store = small_study(seeds=(0,)), Store.below(tmp_path)
     runs = plan([study])
     for run in runs:
-        store.folder(run.spec).mkdir(parents=True)
-        (store.folder(run.spec) / "checkpoint.npz").write_bytes(b"half a checkpoint")
+        store.run(run.spec).folder.mkdir(parents=True)
+        (store.run(run.spec).folder / "checkpoint.npz").write_bytes(b"half a checkpoint")
     with pytest.raises(
         NotRecorded, match=r"all 3 runs failed.*letter 1-pdRM seed 0: error\[E0805\]"
     ):
         run_study(study, tmp_path)
-    (store.folder(runs[0].spec) / "checkpoint.npz").unlink()
+    (store.run(runs[0].spec).folder / "checkpoint.npz").unlink()
     outcome = run_study(study, tmp_path)
     assert (len(outcome.lines), len(outcome.failures)) == (1, 2)
 

@@ -9,7 +9,7 @@ import pytest
 
 import pdrm
 from examples.double_q import DoubleQ
-from pdrm.drawing.plots import CurveLine, panel_plot
+from pdrm.drawing.plots import CurveLine, study_plot
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study, run_study
 from pdrm.experiments.study_report import figure_svg
@@ -42,8 +42,8 @@ def test_every_panel_is_in_the_picture(folder):
 
 def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_path):
     def line(value):
-        numbers = np.array([value])
-        return CurveLine("a", "p", "episodes", np.array([10]), numbers, numbers, numbers)
+        numbers = [np.array([value])] * 3
+        return CurveLine("a", "p", "episodes", np.array([10]), *numbers, "return", "a")
 
     made = []
     for value in (0.5, 0.5, 0.25):
@@ -51,7 +51,7 @@ def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_
 
         def draw(lines):
             made.append(lines)
-            return panel_plot(lines)
+            return study_plot([lines])
 
         assert figure_svg(tmp_path / "one", partial(draw, lines)).startswith(b"<?xml")
     assert len(made) == 2

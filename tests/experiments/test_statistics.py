@@ -9,7 +9,6 @@ from pdrm.experiments.statistics import (
     interquartile_mean,
     interquartile_mean_interval,
     probability_of_improvement,
-    probability_of_improvement_interval,
     quartiles,
 )
 
@@ -60,12 +59,6 @@ def test_the_interval_of_a_mean_is_about_right():
     runs = np.random.default_rng(3).normal(size=400)
     found = bootstrap([runs], lambda strata: strata[0].mean(axis=-1))
     assert (found.high - found.low) / 2 == pytest.approx(1.96 / 20, rel=0.15)
-
-
-def test_the_interval_of_a_sure_improvement_is_a_point():
-    assert probability_of_improvement_interval([np.array([2.0, 3.0])], [np.array([0.0, 1.0])])[
-        :
-    ] == (1.0, 1.0, 1.0)
 
 
 def test_episodes_to_a_threshold():

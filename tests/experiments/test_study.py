@@ -79,16 +79,17 @@ def test_a_machine_may_be_given_in_any_form(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("machine", "error"), [("nest.pdrm", CannotOpen), ("lettr", UnknownMachine), (7, BadSetting)]
 )
-def test_a_machine_that_is_none_is_refused_when_the_panel_is_made(machine, error):
+def test_a_machine_that_is_none_is_refused_before_anything_runs(machine, error, tmp_path):
     with pytest.raises(error):
-        panel_with(machine)
+        Study(name="one", panels=(panel_with(machine),)).run(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_faulty_machine_is_told_by_its_own_file(tmp_path):
     path = tmp_path / "typo.pdrm"
     path.write_text(catalogue_text("letter").replace("stack", "stak", 1))
     with pytest.raises(PdrmError) as raised:
-        panel_with(str(path))
+        Study(name="one", panels=(panel_with(str(path)),)).check()
     assert {error.where.file for error in raised.value.errors} == {str(path)}
 
 

@@ -1,5 +1,6 @@
 """The paper's figures as data, and the record of runs that comes with the package."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,4 +65,5 @@ def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
     made = curves_of(panel, line, short.seed_numbers, store)
     assert (kept.unit, kept.seeds, kept.at.tolist()) == ("episodes", (0, 1), made.at.tolist())
     assert kept.returns[:, :, 0].tolist() == made.returns.mean(axis=2).tolist()
-    assert (kept.origin.device, kept.origin.version) == ("a core", pdrm.__version__)
+    about = json.loads(next(recorded.FOLDER.glob("*.json")).read_text())
+    assert (kept.recorded_on, about["version"]) == ("a core", pdrm.__version__)

@@ -52,7 +52,7 @@ def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
         rows += len(table)
         for domain, line in {(row["domain"], row["line"]) for row in table}:
             curves, agent = found[about["study"], domain, line]
-            assert curves.origin.command == about["command"]
+            assert curves.recorded_on == about["device"]
             settings = json.loads(json.dumps(agent.record()))
             assert about["learning_rate"][f"{domain}, {line}"] == settings["learning_rate"]
             assert about["settings"].items() <= settings.items()
@@ -155,13 +155,13 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
     own = replace(WATER, panels=(panel,), seeds=1)
     store = Store.below(tmp_path)
     ((_, before), _) = known_lines([own], store)
-    assert before.origin.device.startswith("NVIDIA")
+    assert before.recorded_on.startswith("NVIDIA")
     outcome = run_study(own, tmp_path, progress=False)
     assert not outcome.failures
     assert [run.name.split("-")[:3] for run in store.root.iterdir()] == [["water", "17", "ppo"]] * 2
     found = known_lines([own], store)
-    assert [(curves.origin, curves.at.tolist(), curves.seeds) for _, curves in found] == [
-        (None, [160, 320], (0,))
+    assert [(curves.recorded_on, curves.at.tolist(), curves.seeds) for _, curves in found] == [
+        ("", [160, 320], (0,))
     ] * 2
     whole = replace(
         own,
@@ -170,7 +170,7 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
     evidence = Evidence(tmp_path, studies=(whole,))
     judged = judge_claims(evidence, {"water"})
     assert evidence.anything
-    device = before.origin.device
+    device = before.recorded_on
     assert [(one.seeds, one.recorded_on) for one in judged] == [
         ((1, 1), device),
         (None, ""),

@@ -250,6 +250,7 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
 Numbers = npt.NDArray[np.float64]
 STYLES = ("-", "--", ":", "-.")
 PANELS_IN_A_ROW = 2
+NORMALISED = "return, normalised to [−1, 1]"
 NAMED = {
     "pdRM": "#0072b2",
     "1-pdRM": "#d55e00",
@@ -273,7 +274,8 @@ OTHERS = (*COLOURS, "#7f7f7f", "#882255", "#999933")
 class CurveLine:
     """A line of a plot, with the band around it.
 
-    >>> CurveLine("q 1", "letter", "episodes", np.array([100]), np.zeros(1), np.ones(1), np.ones(1)).middle
+    >>> values = np.zeros(1), np.ones(1), np.ones(1)
+    >>> CurveLine("q 1", "letter", "episodes", np.array([100]), *values, "return", "q").middle
     array([1.])
     """
 
@@ -289,37 +291,22 @@ class CurveLine:
     middle: Numbers
     high: Numbers
     """[T] each."""
-    scaled: bool = False
-    """True if returns are normalised to [-1, 1]."""
-    key: str = ""
-    """Lines of equal keys are drawn in one colour (default: the name)."""
+    quantity: str
+    """The quantity on the vertical axis."""
+    key: str
+    """Lines of equal keys are drawn in one colour."""
     dashed: bool = False
-    quantity: str = "return"
-    """The quantity on the vertical axis: return or success."""
     optimum: float | None = None
     """The best value possible, if it is known: a line across the panel."""
-
-    @property
-    def colour_key(self) -> str:
-        """The colour key."""
-        return self.key or self.name
 
 
 def colours(lines: Iterable[CurveLine]) -> dict[str, str]:
     """A colour for each key of these lines: the paper's agents have their own."""
-    keys = dict.fromkeys(line.colour_key for line in lines)
+    keys = dict.fromkeys(line.key for line in lines)
     known = {key: NAMED[key] for key in keys if key in NAMED}
     left = [colour for colour in OTHERS if colour not in known.values()] or OTHERS
     unnamed = [key for key in keys if key not in NAMED]
     return known | dict(zip(unnamed, cycle(left), strict=False))
-
-
-@STYLED
-def panel_plot(lines: Sequence[CurveLine]) -> Plot:
-    """The curves of one panel, without a title."""
-    figure = Plot(figsize=(6.4, 4.4))
-    _draw_panel(figure.subplots(), lines, colours(lines))
-    return figure
 
 
 @STYLED
@@ -351,14 +338,14 @@ def overview_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
     for lines, style in zip(panels, cycle(STYLES), strict=False):
         for line in lines:
             label = f"{line.name}, {line.panel}"
-            axes.plot(line.at, line.middle, style, color=shades[line.colour_key], label=label)
+            axes.plot(line.at, line.middle, style, color=shades[line.key], label=label)
     _finish(axes, every)
     return figure
 
 
 def _draw_panel(axes: Axes, lines: Sequence[CurveLine], shades: dict[str, str]) -> None:
     for line in lines:
-        colour = shades[line.colour_key]
+        colour = shades[line.key]
         style = "--" if line.dashed else "-"
         point = "o" if len(line.at) == 1 else ""
         axes.plot(line.at, line.middle, style + point, color=colour, linewidth=1.6, label=line.name)
@@ -374,12 +361,9 @@ def _finish(axes: Axes, lines: Sequence[CurveLine]) -> None:
     first = lines[0]
     longest = max(int(line.at[-1]) for line in lines)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    scale = ""
-    if all(line.scaled for line in lines):
-        scale = ", normalised to [−1, 1]"
+    if first.quantity == NORMALISED:
         axes.set_ylim(-1.08, 1.08)
-    quantity = f"{first.quantity}{scale}"
-    axes.set(xlabel=f"training {first.unit}", ylabel=quantity, xlim=(0, longest))
+    axes.set(xlabel=f"training {first.unit}", ylabel=first.quantity, xlim=(0, longest))
     axes.grid()
     columns = 2 if len(axes.get_legend_handles_labels()[0]) > 4 else 1
     axes.figure.legend(loc="outside lower center", ncols=columns)

@@ -28,7 +28,7 @@ from pdrm.files import write_atomically
 from pdrm.language.loading import catalogue
 from pdrm.learning.evaluation import UNIT_OF, check_axes, find_successes
 from pdrm.learning.run import Run, Runs
-from pdrm.learning.run_folder import RunSpec, is_done
+from pdrm.learning.run_folder import RunSpec
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class Store:
     >>> from pdrm.learning.agents import QLearning
     >>> from pdrm.task import Task
     >>> spec = RunSpec(Task("letter"), QLearning(k=1, episodes=10), seed=3)
-    >>> Store(Path("runs")).folder(spec).name == spec.name, Store(Path("runs")).done(spec)
+    >>> run = Store(Path("runs")).run(spec)
+    >>> run.folder.name == spec.name, run.done
     (True, False)
     """
 
@@ -60,17 +61,9 @@ class Store:
         """The store of a study's output folder."""
         return cls(folder / RUNS)
 
-    def folder(self, spec: RunSpec) -> Path:
-        """The folder of a run, made or not."""
-        return self.root / spec.name
-
     def run(self, spec: RunSpec) -> Run:
-        """The run of a spec."""
-        return Run(spec, self.folder(spec))
-
-    def done(self, spec: RunSpec) -> bool:
-        """Return True if a run has its result."""
-        return is_done(self.folder(spec))
+        """The run of a spec, done or not."""
+        return Run(spec, self.root / spec.name)
 
 
 # --- The recorded curves of a line: the evaluations of all its seeds as arrays.
@@ -86,19 +79,6 @@ class TitledStudy(Protocol):
     def name(self) -> str: ...
     @property
     def title(self) -> str: ...
-
-
-class Origin(NamedTuple):
-    """The origin of runs that came with the package."""
-
-    device: str
-    command: str
-    seconds: float
-    """For all runs of the command's program, side by side."""
-    timesteps: int
-    """In all of these runs."""
-    version: str = "0.1"
-    """Of pdrm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,8 +101,8 @@ class Curves:
     lowest: float
     highest: float
     """The range of returns that the task allows; nan if it is not known."""
-    origin: Origin | None = None
-    """The origin of the runs, if they came with the package."""
+    recorded_on: str = ""
+    """The device that the runs were made on, if they came with the package."""
     across: Numbers | None = None
     """[S, T]: training before each evaluation in the other unit (of episodes and timesteps)."""
     runs: Runs = field(default_factory=Runs)
@@ -130,15 +110,6 @@ class Curves:
 
     def __repr__(self) -> str:
         return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
-
-    def training(self, x: str | None = None) -> Numbers:
-        """[T]: training before each evaluation, in "steps" or "episodes" (default: the agent's unit), the mean over the seeds."""
-        if x is None or UNIT_OF[x] == self.unit:
-            return self.at.astype(np.float64)
-        if self.across is None:
-            raise NotHere(f"the {x} of {self.line.name} were not recorded", fix="leave x out")
-        mean: Numbers = self.across.mean(axis=0)
-        return mean
 
     @property
     def scaled(self) -> bool:
@@ -157,37 +128,35 @@ class Curves:
 
     def to_plot(self, x: str | None = None, y: str = "return") -> CurveLine:
         """The line of a plot: medians and quartiles over the seeds, of returns (normalised to [-1, 1] if their range is known) or of
-        success."""
-        from pdrm.drawing.plots import CurveLine
+        success, by training in "steps" or "episodes" (default: the agent's unit)."""
+        from pdrm.drawing.plots import NORMALISED, CurveLine
 
         check_axes(x, y)
-        values, optimum = self.returns, self.highest
+        unit, at = self.unit if x is None else UNIT_OF[x], self.at
+        if unit != self.unit:
+            if self.across is None:
+                raise NotHere(f"the {x} of {self.line.name} were not recorded", fix="leave x out")
+            at = self.across.mean(axis=0).astype(np.int64)
+        values, optimum, shown = self.returns, self.highest, y
         if y == "success":
             values, optimum = self.success, nan  # not known: a goal may be out of reach
         elif self.scaled:
-            values, optimum = self.normalised, 1.0
+            values, optimum, shown = self.normalised, 1.0, NORMALISED
         return CurveLine(
             self.line.name,
             self.panel.heading,
-            self.unit if x is None else UNIT_OF[x],
-            self.training(x).astype(np.int64),
+            unit,
+            at,
             *self.quartiles(values),
-            self.scaled and y == "return",
+            shown,
             self.line.key,
             dashed=self.line.ours,
-            quantity=y,
             optimum=optimum if np.isfinite(optimum) else None,
         )
 
     def quartiles(self, values: Numbers) -> Quartiles:
         """[T] each: over the seeds; an evaluation counts by the mean of its episodes."""
         return quartiles(values.mean(axis=2))
-
-    @property
-    def final_quartiles(self) -> tuple[float, float, float]:
-        """The quartiles over the seeds of the final evaluation's return."""
-        low, middle, high = (float(part[-1]) for part in self.quartiles(self.returns))
-        return low, middle, high
 
     @property
     def median(self) -> Numbers:
@@ -210,12 +179,6 @@ class Curves:
         """[S]: for each seed, the share of its final evaluation's episodes that solved the task."""
         shares: Numbers = self.success[:, -1].mean(axis=1)
         return shares
-
-    @property
-    def final_scores(self) -> Numbers:
-        """[S]: for each seed, the mean normalised return of its final evaluation."""
-        scores: Numbers = self.normalised[:, -1].mean(axis=1)
-        return scores
 
 
 def curves_of(panel: Panel, line: AgentLine, seeds: Sequence[int], store: Store) -> Curves | None:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pdrm.domains.paper_domains import names
-from pdrm.domains.water import SIDES
 from pdrm.errors import BadStudy
 from pdrm.learning.protocol import AgentLike, AnyAgent, GuestAgent, agent_for
 from pdrm.learning.run_folder import RunSpec
@@ -103,25 +101,17 @@ class Panel:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For all lines, unless a line says otherwise."""
 
-    def __post_init__(self) -> None:
-        listed = isinstance(self.domain, str) and (self.domain in names() or self.domain in SIDES)
-        if not listed or self.machine is not None:
-            self.task
-
     @cached_property
     def task(self) -> Task:
-        """The task; that of a domain of the catalogue is built when it is first asked for."""
+        """The task, built when it is first asked for."""
         if isinstance(self.domain, Task):
             return self.domain
         return Task(self.domain, self.machine, success=self.success)
 
     @property
     def heading(self) -> str:
-        """Its title; without one its name, after that of the machine if it is only the domain's name, and the machine another."""
-        if self.title or self.name != self.task.name or self.task.text is None:
-            return self.title or self.name
-        machine = self.task.machine.name
-        return self.name if machine == self.name else f"{machine}, {self.name}"
+        """Its title, or its name."""
+        return self.title or self.name
 
     def line(self, name: str) -> AgentLine:
         """The line of this name."""

@@ -34,13 +34,13 @@ class Interval(NamedTuple):
     high: float
 
 
-def quartiles(values: Numbers, axis: int = 0) -> Quartiles:
-    """The quartiles of the values along an axis, interpolated linearly.
+def quartiles(values: Numbers) -> Quartiles:
+    """The quartiles of the values along the first axis, interpolated linearly.
 
     >>> [float(part) for part in quartiles(np.array([4.0, 1.0, 2.0, 3.0, 5.0]))]
     [2.0, 3.0, 4.0]
     """
-    return Quartiles(*np.percentile(values, (25, 50, 75), axis=axis))
+    return Quartiles(*np.percentile(values, (25, 50, 75), axis=0))
 
 
 def interquartile_mean(values: Numbers) -> Numbers:
@@ -87,15 +87,6 @@ def probability_of_improvement(ours: Strata, others: Strata) -> Numbers:
         [((x > y) + 0.5 * (x == y)).mean(axis=(-2, -1)) for x, y in pairs], axis=0
     )
     return means
-
-
-def probability_of_improvement_interval(ours: Strata, others: Strata) -> Interval:
-    """The same with its interval: the runs of both are resampled."""
-    count = len(ours)
-    return bootstrap(
-        [*ours, *others],
-        lambda drawn: probability_of_improvement(drawn[:count], drawn[count:]),
-    )
 
 
 def episodes_to(

@@ -371,7 +371,7 @@ def run_study(
     studies = [study] if isinstance(study, Study) else list(study)
     place, shown = Path(folder), is_shown() if progress is None else progress
     runs, store = plan(studies), Store.below(place)
-    if not all(store.done(run.spec) for run in runs):
+    if not all(store.run(run.spec).done for run in runs):
         from pdrm.product.task_findings import warn_of_tasks
 
         for one in studies:
@@ -381,7 +381,7 @@ def run_study(
     try:
         outcome = train_all(runs, store.root, workers, largest_policy=LARGEST_POLICY, shown=shown)
     except KeyboardInterrupt:
-        done = sum(store.done(run.spec) for run in runs)
+        done = sum(store.run(run.spec).done for run in runs)
         said = f"stopped; {done:,} of {len(runs):,} runs are done, kept in {place}"
         raise Interrupted(f"{said}: the same command resumes") from None
     failures, lines = outcome.failures, recorded(studies, store)

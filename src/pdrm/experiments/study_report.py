@@ -6,7 +6,7 @@ import platform
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from itertools import groupby
@@ -29,10 +29,7 @@ from pdrm.experiments.curves import (
     learnt_at,
     training_to_learn,
 )
-from pdrm.experiments.statistics import (
-    interquartile_mean_interval,
-    probability_of_improvement_interval,
-)
+from pdrm.experiments.statistics import interquartile_mean_interval, quartiles
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.task import Task
 
@@ -139,8 +136,6 @@ RULES = Markup(
     "by the mean of its episodes. <em>Success</em> is the share of the last evaluation's episodes that complete the task.</p>"
 )
 AnyStudy = TypeVar("AnyStudy", bound=TitledStudy)
-FEWEST_SEEDS = 5
-"""Of either agent: a bootstrap of fewer, which often all agree, would give an interval of nothing."""
 
 
 def plain_name(name: str) -> str:
@@ -204,16 +199,10 @@ def draw_task(task: Task) -> Markup:
 
 def _origins(study: TitledStudy, lines: Sequence[Curves]) -> Markup:
     """The origin of runs that were not made here."""
-    origins = list(dict.fromkeys(one.origin for one in lines if one.origin is not None))
-    if not origins:
+    devices = {one.line.name: one.recorded_on for one in lines if one.recorded_on}
+    if not devices:
         return Markup("")
-    devices = ", ".join(sorted({origin.device for origin in origins}))
-    steps = sum(one.timesteps for one in origins)
-    seconds = sum(one.seconds for one in origins)
-    named = ", ".join(dict.fromkeys(one.line.name for one in lines if one.origin is not None))
-    said = (
-        f" {named}: recorded on {devices}, {steps / 1e6:,.0f} million steps in {seconds:,.0f} s. "
-    )
+    said = f" {', '.join(devices)}: on {', '.join(sorted(set(devices.values())))}. "
     again = html("code", f"pdrm reproduce {study.name}")
     return html("p", badge("recorded"), said, again, " makes your own runs.")
 
@@ -230,7 +219,7 @@ def _seeds(lines: Sequence[Curves]) -> str:
 def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
     panel = lines[0].panel
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
-    drawn = [replace(curves.to_plot(), panel="") for curves in lines]  # the page has the title
+    drawn = [curves.to_plot() for curves in lines]
     svg = figure_svg(folder / plain_name(panel.name), partial(study_plot, [drawn]))
     cells = Cells.of(results(lines))
     texts = [listing(cells.markdown()), listing(cells.latex())]
@@ -251,17 +240,15 @@ def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
 
 def results(lines: Sequence[Curves]) -> list[dict[str, Any]]:
     """The row of each line in the table of results."""
-    best = max(lines, key=lambda one: (one.final_median, one.final_returns.mean()))
     measure = [one for one in lines if not one.line.ours] or lines
     return [
         {
             "agent": curves.line.name,
             "k": str(curves.panel.agent(curves.line).k),
-            "return (quartiles)": _interval(curves, *curves.final_quartiles),
+            "return (quartiles)": _interval(curves, *map(float, quartiles(curves.final_returns))),
             "success": f"{curves.final_success.mean():.0%}",
             "seeds achieving it": f"{curves.achieving} of {len(curves.seeds)}",
             **_scaled(curves, measure),
-            f"ends better than {best.line.name}": _improvement(curves, best),
             **_costs(curves),
         }
         for curves in lines
@@ -281,21 +268,11 @@ def _scaled(curves: Curves, measure: Sequence[Curves]) -> dict[str, str]:
     if not curves.scaled:
         return {}
     learnt = training_to_learn(curves, learnt_at(measure))
-    value, low, high = interquartile_mean_interval([curves.final_scores])
+    value, low, high = interquartile_mean_interval([curves.normalised[:, -1].mean(axis=1)])
     return {
         "normalised (95 % interval)": _interval(curves, low, value, high),
         f"{curves.unit} to learn": "never" if learnt is None else number(learnt),
     }
-
-
-def _improvement(curves: Curves, best: Curves) -> str:
-    """The probability that a run ends with a higher return than one of the best agent (Agarwal et al., 2021)."""
-    if curves is best:
-        return ""
-    found = probability_of_improvement_interval([curves.final_returns], [best.final_returns])
-    value, low, high = (f"{share:.0%}" for share in found)
-    several = min(len(curves.seeds), len(best.seeds)) >= FEWEST_SEEDS
-    return f"{value} ({low} – {high})" if several else value
 
 
 def _costs(curves: Curves) -> dict[str, Any]:

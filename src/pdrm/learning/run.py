@@ -428,7 +428,7 @@ class Runs(list[Run]):
         several = np.array([one.mean(axis=1) for one in values]) if len(self) > 1 else values[0].T
         low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
         name = f"{spec.agent.name}, k = {spec.agent.k}, {self._seeds()}"
-        line = CurveLine(name, spec.task.name, unit, at, low, middle, high, quantity=y)
+        line = CurveLine(name, spec.task.name, unit, at, low, middle, high, y, name)
         return study_plot([[line]]).saved(path)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:

@@ -58,7 +58,7 @@ class Evidence:
     def anything(self) -> bool:
         """True if a run of the paper's figures is in the folder."""
         runs = (run for one in self._studies() for run in one.seeded(self.seeds).runs())
-        return any(self.store.done(spec) for _, _, spec in runs)
+        return any(self.store.run(spec).done for _, _, spec in runs)
 
     def medians(self, panel: str, line: str) -> list[float]:
         """The median return over the seeds, at each evaluation."""
@@ -155,8 +155,8 @@ class JudgedClaim:
     @property
     def recorded_on(self) -> str:
         """The devices of the packaged runs behind the verdict."""
-        origins = (curves.origin for _, curves in self.used)
-        return ", ".join(sorted({origin.device for origin in origins if origin is not None}))
+        devices = {curves.recorded_on for _, curves in self.used}
+        return ", ".join(sorted(devices - {""}))
 
     @property
     def knife_edge(self) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pdrm.experiments.curves import Curves, Origin, Store, curves_of, return_range
+from pdrm.experiments.curves import Curves, Store, curves_of, return_range
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 
@@ -31,7 +31,7 @@ class Recording(NamedTuple):
     tests: dict[tuple[int, int], list[float]]
     """(training, seed) -> the values of an evaluation."""
     unit: str
-    origin: Origin
+    device: str
 
 
 def known_curves(study: Study, panel: Panel, line: AgentLine, store: Store) -> Curves | None:
@@ -55,7 +55,7 @@ def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | Non
     >>> from pdrm.paper import figures
     >>> water = figures.study("water")
     >>> curves = recorded_curves(water, water.panels[0], water.panels[0].lines[0])
-    >>> curves.returns.shape, curves.unit, curves.origin.device
+    >>> curves.returns.shape, curves.unit, curves.recorded_on
     ((10, 31, 1), 'timesteps', 'NVIDIA H200, JAX 0.11.2')
     """
     found = _recordings(FOLDER).get((study.name, panel.task.name, line.name))
@@ -76,7 +76,7 @@ def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | Non
         success,
         lowest,
         highest,
-        found.origin,
+        found.device,
     )
 
 
@@ -86,12 +86,11 @@ def _recordings(folder: Path) -> dict[tuple[str, str, str], Recording]:
     found: dict[tuple[str, str, str], Recording] = {}
     for path in sorted(folder.glob("*.csv")):
         about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        origin = Origin(**{name: about[name] for name in Origin._fields if name in about})
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         unit = next(name for name in UNITS if name in rows[0])
         for row in rows:
             key = row.get("study", about["study"]), row["domain"], row["line"]
-            record = found.setdefault(key, Recording({}, unit, origin))
+            record = found.setdefault(key, Recording({}, unit, about["device"]))
             record.tests[int(row[unit]), int(row["seed"])] = [float(row[name]) for name in VALUES]
     return found

@@ -16,8 +16,8 @@ from pdrm.drawing.plots import (
     Plot,
     episode_plot,
     overview_plot,
-    panel_plot,
     plot_bytes,
+    study_plot,
 )
 from pdrm.drawing.render import draw
 from pdrm.errors import NotRecorded
@@ -156,7 +156,7 @@ def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[M
         for mine, shown in zip(panels, drawn, strict=True):
             panel = mine[0].panel
             caption = f"{panel.figure}: {panel.task.name}"
-            plots.append((f"{panel.name}-paper", caption, partial(panel_plot, shown)))
+            plots.append((f"{panel.name}-paper", caption, partial(study_plot, [shown])))
     return [
         html(
             "a", picture(figure_svg(folder / name, plot), "svg", caption), href=f"#{anchor(study)}"
