@@ -26,7 +26,7 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.files import MOST_RULES
-from pdrm.language.source import COMMENTS
+from pdrm.language.source import COMMENTS, Token
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
@@ -47,17 +47,6 @@ INTEGER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 """An integer as it may be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a line and its place."""
-
-    text: str
-    where: Where
-
-    def __str__(self) -> str:
-        return self.text
-
-
 AnyRule = Transition | CountingTransition
 UNWRITTEN = ""
 """The top of a rule that names none."""
@@ -68,16 +57,16 @@ class Document:
     """Header lines and rules, in the order of the text, and the faults found while reading."""
 
     file: str
-    headers: dict[str, list[Word]] = field(default_factory=dict)
+    headers: dict[str, list[Token]] = field(default_factory=dict)
     """Each line by its keyword: that, and the words after it."""
-    exclusive: list[list[Word]] = field(default_factory=list)
+    exclusive: list[list[Token]] = field(default_factory=list)
     """The lines of this keyword, of which there may be several."""
     rules: list[AnyRule] = field(default_factory=list)
     """A rule that says nothing about a stack or counters has the top `UNWRITTEN`."""
     errors: dict[tuple[str, Where, str], PdrmError] = field(default_factory=dict)
     """Faults, one of a kind for each place (and message, if it has no place of its own)."""
 
-    def add_header(self, line: list[Word]) -> None:
+    def add_header(self, line: list[Token]) -> None:
         """Keep a header line: a keyword and the words after it."""
         keyword = line[0].text
         if keyword == "exclusive":
@@ -124,7 +113,7 @@ class Document:
         """The words of a header line."""
         return tuple(map(str, self.headers.get(keyword, [])[1:]))
 
-    def single(self, keyword: str) -> Word | None:
+    def single(self, keyword: str) -> Token | None:
         """The one word of a header line."""
         line = self.headers.get(keyword, [])
         if line and len(line) != 2:
@@ -289,6 +278,6 @@ def _otherwise(document: Document) -> Otherwise:
     return Otherwise.error()
 
 
-def comment_fix(words: Iterable[Word]) -> str:
+def comment_fix(words: Iterable[Token]) -> str:
     """The fix for a line that ends in a comment with another sign."""
     return COMMENTS if any(word.text.startswith("#") for word in words) else ""

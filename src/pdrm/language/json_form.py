@@ -22,11 +22,11 @@ from pdrm.language.document import (
     AnyMachine,
     AnyRule,
     Document,
-    Word,
     integer_of,
     number_of,
 )
 from pdrm.language.reader import read_guard_at
+from pdrm.language.source import Token
 from pdrm.language.writer import header_of
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.transitions import NONE, Transition
@@ -195,20 +195,20 @@ def read_json(text: str, document: Document) -> None:
         if key in ("pdrm", "$schema"):
             continue
         for line in machine[key] if key == "exclusive" else [machine[key]]:
-            document.add_header([Word(key, place), *_words(line, place)])
+            document.add_header([Token(key, place), *_words(line, place)])
     for number, rule in enumerate(rules):
         with document.noting():
             document.add_rule(_read_rule(rule, inside(where, "rules", number)))
 
 
-def _words(value: Any, where: Where) -> list[Word]:
+def _words(value: Any, where: Where) -> list[Token]:
     """The words of a header line."""
     if isinstance(value, str):
-        return [Word(value, where)]
+        return [Token(value, where)]
     if isinstance(value, list):
-        return [Word(word, inside(where, number)) for number, word in enumerate(value)]
+        return [Token(word, inside(where, number)) for number, word in enumerate(value)]
     keys = [key for key in ("do", "to", "reward") if key in value]
-    return [Word(value[key], inside(where, key)) for key in keys]
+    return [Token(value[key], inside(where, key)) for key in keys]
 
 
 def _read_rule(rule: Any, where: Where) -> AnyRule:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from pdrm.errors import BadShape, CannotRead, NotConstant, Where, did_you_mean
-from pdrm.language.document import UNWRITTEN, Document, Word, number_of
+from pdrm.language.document import UNWRITTEN, Document, number_of
 from pdrm.language.json_form import Number, check_shape, inside, read_values
 from pdrm.language.reader import read_guard_at
-from pdrm.language.source import Line, split_lines
+from pdrm.language.source import Line, Token, split_lines
 from pdrm.machines.guards import SILENT, Exactly, events_of
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.transitions import ANY, Transition
@@ -75,7 +75,7 @@ def read_toro_icarte(text: str, document: Document) -> None:
 
 def _add_headers(document: Document, where: Where, headers: dict[str, list[str]]) -> None:
     for keyword, words in headers.items():
-        document.add_header([Word(word, where) for word in (keyword, *words)])
+        document.add_header([Token(word, where) for word in (keyword, *words)])
 
 
 def _rule(line: Line) -> Transition:

@@ -39,11 +39,10 @@ from pdrm.language.document import (
     UNWRITTEN,
     AnyRule,
     Document,
-    Word,
     integer_of,
     number_of,
 )
-from pdrm.language.source import COMMENTS, Cursor, Line, scan, split_lines
+from pdrm.language.source import COMMENTS, Cursor, Line, Token, scan, split_lines
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 from pdrm.machines.transitions import NONE, Transition
@@ -109,13 +108,11 @@ class LineParser(Cursor):
             raise self.refuse(*(f"`{text}`" for text in texts))
         return self.next().text
 
-    def word(self) -> Word:
-        """Take a word as it is written, with its place."""
-        token = self.here
-        if token.kind != "name":
+    def word(self) -> Token:
+        """Take a word as it is written."""
+        if self.here.kind != "name":
             raise self.refuse("a name")
-        self.next()
-        return Word(token.text, token.where)
+        return self.next()
 
     def end(self) -> None:
         if not self.at_end:
@@ -139,7 +136,7 @@ class LineParser(Cursor):
 
     # Lines
 
-    def header(self) -> list[Word]:
+    def header(self) -> list[Token]:
         """A keyword and the words after it."""
         keyword = self.word()
         if keyword.text not in KEYWORDS:
@@ -169,7 +166,7 @@ class LineParser(Cursor):
             entries[key.text] = self.word().text
         self.maps[name.text] = entries
 
-    def loop(self) -> tuple[Word, list[str]]:
+    def loop(self) -> tuple[Token, list[str]]:
         """The variable of a `for` and its values; the conditions follow."""
         self.expect("for")
         variable = self.word()
@@ -230,8 +227,7 @@ class LineParser(Cursor):
 
     def term(self) -> str:
         """A word, or a map applied to a term: `back(a)`."""
-        token = self.here
-        name = self.word().text
+        name, where, _ = self.word()
         if not self.take("("):
             return self.values.get(name, name)
         with self.nested():
@@ -239,13 +235,13 @@ class LineParser(Cursor):
         self.expect(")")
         if name not in self.maps:
             fix = did_you_mean(name, self.maps) or f"define it above: `map {name} {key}:…`"
-            raise UnknownMap(f"no map is called `{name}`", where=token.where, fix=fix)
+            raise UnknownMap(f"no map is called `{name}`", where=where, fix=fix)
         if key not in self.maps[name]:
             fault = f"map `{name}` has no value for `{key}`"
-            raise UnknownMap(fault, where=token.where, fix=f"add `{key}:…` to its line")
+            raise UnknownMap(fault, where=where, fix=f"add `{key}:…` to its line")
         return self.maps[name][key]
 
-    def vector(self) -> list[Word]:
+    def vector(self) -> list[Token]:
         """The tests or the changes of counters."""
         self.expect("[")
         entries = [self.word()]

@@ -89,17 +89,14 @@ def split_lines(text: str, file: str) -> list[Line]:
 
 
 class Token(NamedTuple):
-    """A word or sign, with its kind: the name of the group of the pattern that matched it."""
+    """A word or sign and its place, with its kind: the name of the group of the pattern that matched it."""
 
-    kind: str
     text: str
-    line: Line
-    column: int
+    where: Where
+    kind: str = "name"
 
-    @property
-    def where(self) -> Where:
-        """The place of the token."""
-        return self.line.at(self.column, max(1, len(self.text)))
+    def __str__(self) -> str:
+        return self.text
 
 
 END_OF_TEXT = "end"
@@ -118,17 +115,16 @@ def scan(lines: Iterable[Line], file: str, pattern: re.Pattern[str], most: int) 
     for last in lines:
         for found in pattern.finditer(last.code):
             kind = str(found.lastgroup)
-            tokens.append(Token(kind, found[kind], last, found.start(kind) + 1))
-            if tokens[-1][:2] == ("odd", '"'):
-                fault = "this quote is not closed"
-                raise CannotRead(
-                    fault, where=tokens[-1].where, fix='write a second `"` on its line'
-                )
+            where = last.at(found.start(kind) + 1, max(1, len(found[kind])))
+            tokens.append(Token(found[kind], where, kind))
+            if (kind, found[kind]) == ("odd", '"'):
+                fix = 'write a second `"` on its line'
+                raise CannotRead("this quote is not closed", where=where, fix=fix)
             if len(tokens) > most:
                 fault = f"more than {most:,} words and signs"
                 fix = "split the task, and combine its machines"
-                raise TooLarge(fault, where=tokens[-1].where, fix=fix)
-    return [*tokens, Token(END_OF_TEXT, "", last, len(last.code) + 1)]
+                raise TooLarge(fault, where=where, fix=fix)
+    return [*tokens, Token("", last.at(len(last.code) + 1), END_OF_TEXT)]
 
 
 class Cursor:
