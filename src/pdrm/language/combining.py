@@ -16,12 +16,10 @@ from typing import NamedTuple
 from pdrm.errors import (
     BadSetting,
     CannotCombine,
-    TooLarge,
     UnknownMachine,
     WrongKind,
     did_you_mean,
 )
-from pdrm.files import MOST_WORKED_OUT
 from pdrm.language.document import AnyMachine
 from pdrm.language.draft import Draft, DraftMove, Head, reach
 from pdrm.language.reader import read_guard
@@ -199,8 +197,6 @@ class Product:
         )
         self.empty: Symbol = (None,) * len(parts)
         """Lies below all other symbols."""
-        self.heads = 0
-        """Heads worked out so far."""
         if accept == "first" and self._holds(self.start):
             fault = (
                 "`when` holds before anything has been read: the combination would be final at once"
@@ -256,10 +252,6 @@ class Product:
     def _moves(self, head: Head) -> list[DraftMove]:
         """The moves at a head."""
         place, top = head
-        self.heads += 1
-        if self.heads > MOST_WORKED_OUT:
-            fault = f"the combination has more than {MOST_WORKED_OUT:,} states and tops"
-            raise TooLarge(fault, fix="combine fewer or smaller machines")
         if place.phase == ENDED:
             return []
         if place.phase == FAILED:

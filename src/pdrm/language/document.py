@@ -6,7 +6,6 @@ finds out which of the three kinds of machine it describes and builds that, or r
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pdrm.errors import (
     MOST_FAULTS,
     BadNumber,
-    BadReward,
     CannotRead,
     DuplicateName,
     MissingHeader,
@@ -29,7 +27,7 @@ from pdrm.files import MOST_RULES
 from pdrm.language.source import COMMENTS, Token
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition
+from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition, reward_of
 
 KEYWORDS = (
     "name",
@@ -141,12 +139,7 @@ class Document:
 
 def number_of(text: str, where: Where) -> float:
     """A finite number, or `BadReward`."""
-    value = float(text) if NUMBER.fullmatch(text) else math.nan
-    if not math.isfinite(value):
-        fix = "write a finite number such as 1, -0.01 or 1e5"
-        fault = f"`{text[:40]}` is not a number, but a reward must be one"
-        raise BadReward(fault, where=where, fix=fix)
-    return value
+    return reward_of(float(text) if NUMBER.fullmatch(text) else text, where)
 
 
 def integer_of(text: str, where: Where) -> int:

@@ -225,7 +225,7 @@ def reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
         size += sum(1 + len(move.push) for move in known[head])
         if size > LARGEST_DRAFT:
             fault = f"the machine has more than {LARGEST_DRAFT:,} moves and symbols"
-            raise TooLarge(fault, fix="use fewer rules")
+            raise TooLarge(fault, fix="use fewer rules, or fewer or smaller machines")
         return [(move.target, move.push) for move in known[head]]
 
     saturate(explore, [(start[0], (start[1],))])

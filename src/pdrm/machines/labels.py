@@ -95,14 +95,6 @@ class Alphabet:
                 if not any(more in group and group & {*chosen} for group in self.groups)
             ]
 
-    def within(self, events: Collection[str]) -> Alphabet:
-        """The same with these events alone."""
-        groups = (tuple(event for event in group if event in events) for group in self.exclusive)
-        return Alphabet(
-            tuple(event for event in self.events if event in events),
-            tuple(group for group in groups if len(group) > 1),
-        )
-
 
 def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
     """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""

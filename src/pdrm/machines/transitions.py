@@ -282,7 +282,7 @@ def add_up(rewards: Iterable[float]) -> float:
 # --- Rewards are floats, written in the shortest form that is read back as the same float
 
 
-def reward_of(value: SupportsFloat, where: Where | None = None) -> float:
+def reward_of(value: SupportsFloat | str, where: Where | None = None) -> float:
     """Return a reward as a float, of whatever kind the number is.
 
     >>> import numpy as np

@@ -74,7 +74,7 @@ def _complete(grammar: Grammar, symbols: tuple[int, ...], form: Form) -> tuple[W
             shown.append(")")
         elif grammar.is_terminal(symbol):
             word.append(next(letters, min(grammar.letters.of[symbol])))
-            shown.append(grammar.letters.example(word[-1]))
+            shown.append(grammar.letters.spell(word[-1]))
         else:
             shown.append(f"{grammar.names[symbol]}(")
             production = next(used, grammar.shortest[symbol].production)
@@ -101,7 +101,7 @@ def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidabl
         _, second = _complete(grammar, symbols, two[1])
         pairs = zip_longest(two[0].used, two[1].used)
         symbol = next((other or one).left for one, other in pairs if one != other)
-        whole = spell(word)
+        whole = spell(*word)
         shown = f"word `{whole}`" if whole else "empty word"
         derivations = f"{first[:LONGEST_SHOWN]} and {second[:LONGEST_SHOWN]}"
         fault = f"the {shown} has two derivations: {derivations}"
@@ -111,7 +111,7 @@ def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidabl
         return error
     number, letter = automaton.find_conflicts()[0]
     symbol = automaton.states[number].reduce[letter][0].left
-    after = "at the end of the word" if letter == NO_MORE else f"at `{spell([letter])}`"
+    after = "at the end of the word" if letter == NO_MORE else f"at `{spell(letter)}`"
     fault = f"{after}, one event of look-ahead does not say if `{names[symbol]}` is complete"
     fix = 'if two alternatives begin alike, factor out the common beginning: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
     return Undecidable(fault, where=locate(symbol), fix=fix)

@@ -123,8 +123,9 @@ class Translation:
             moves = shrink(parser.moves, parser.start)
         machine = self._write(parser, moves)
         if self.end is None and (found := find_prefix_word(grammar)) is not None:
-            one, other = map(grammar.letters.spell, found)
-            warn_caller(EarlyAcceptance(self.rules[START].where, (one, other)))
+            spell = grammar.letters.spell
+            words = spell(*found[0]), spell(*found[1])
+            warn_caller(EarlyAcceptance(self.rules[START].where, words))
         return machine
 
     def _check_names(self, grammar: Grammar) -> None:

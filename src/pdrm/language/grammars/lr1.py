@@ -141,9 +141,7 @@ class Automaton:
             for letter in letters.of[symbol]:
                 by_letter.setdefault(letter, {}).update(after[symbol])
                 if state.paid.setdefault(letter, paid) != paid:
-                    fault = (
-                        f"label `{letters.example(letter)}` is two events, which pay differently"
-                    )
+                    fault = f"label `{letters.spell(letter)}` is two events, which pay differently"
                     fix = "pay both alike, or make rules of them and pay for those"
                     raise BadGrammar(fault, fix=fix)
         state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}

@@ -21,7 +21,7 @@ from pdrm.language.grammars.grammar_text import (
     Terminal,
 )
 from pdrm.language.task_text import add_rewards
-from pdrm.machines.guards import Guard
+from pdrm.machines.guards import Guard, word_text
 from pdrm.machines.labels import FALSE, Alphabet, LabelSet, LabelSets
 
 MOST_LETTERS = 300
@@ -35,8 +35,8 @@ class Letters:
 
     >>> from pdrm.machines.guards import Event
     >>> letters = Letters(Alphabet(("a", "t")), [Event("a"), Event("t")])
-    >>> [sorted(of) for of in letters.of], [letters.example(one) for one in (0, 1, 2)]
-    ([[1, 2], [0, 2]], ['t', 'a', 'a+t'])
+    >>> [sorted(of) for of in letters.of], letters.spell(0, 1, 2)
+    ([[1, 2], [0, 2]], 't a a+t')
     """
 
     def __init__(self, alphabet: Alphabet, guards: list[Guard]) -> None:
@@ -73,13 +73,9 @@ class Letters:
             fix = "declare which events exclude each other, or use simpler guards"
             raise TooLarge(fault, fix=fix)
 
-    def example(self, letter: int) -> str:
-        """A label of a letter, as one types it."""
-        return "+".join(sorted(LabelSet(self.sets, self.labels[letter]).example())) or "-"
-
-    def spell(self, word: Iterable[int]) -> str:
+    def spell(self, *word: int) -> str:
         """Labels of some letters, as one types them."""
-        return " ".join(map(self.example, word))
+        return word_text(LabelSet(self.sets, self.labels[letter]).example() for letter in word)
 
     def _labels(self, mask: int) -> int:
         """The labels for which just these guards hold."""
