@@ -40,7 +40,7 @@ from pdrm.machines.guards import (
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import ANY, NONE, Acting, Otherwise, Stack, reward_of
+from pdrm.machines.transitions import ANY, Acting, Otherwise, Stack, reward_of
 
 
 def combine(
@@ -314,7 +314,7 @@ class Product:
         reward = add_rewards(*paid)
         lengths = {len(push) for push in pushes if push is not None}
         if len(lengths) > 1:
-            raise self._refuse(head, pushes, labels)
+            raise self._refuse(head, labels)
         if not lengths:
             return DraftMove(labels, place, (head[1],), reward)
         fill = (FILLER,) * lengths.pop()
@@ -322,17 +322,13 @@ class Product:
         below = (self.empty,) if head[1] == self.empty else ()
         return DraftMove(labels, place, (*zip(*filled, strict=True), *below), reward)
 
-    def _refuse(self, head: Head, pushes: list[Stack | None], labels: int | None) -> CannotCombine:
+    def _refuse(self, head: Head, labels: int | None) -> CannotCombine:
         """The error that the stacks move apart."""
-        does = []
-        for part, top, push in zip(self.parts, head[1], pushes, strict=True):
-            if push is not None:
-                does.append(f"`{part.name}` by `{top or NONE} / {' '.join(push) or NONE}`")
         at = "silently"
         if labels is not None:
             at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
         state = ".".join(head[0].states)
-        fault = f"the stacks do not move together: in state `{state}`, {at}, {' and '.join(does)}"
+        fault = f"the stacks do not move together in state `{state}`, {at}"
         fix = (
             "let both push and pop at the same labels, or combine one with machines without a stack"
         )

@@ -24,7 +24,7 @@ from pdrm.errors import (
     raise_all,
 )
 from pdrm.files import MOST_RULES
-from pdrm.language.source import COMMENTS, Token
+from pdrm.language.source import COMMENTS, Token, limit
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, NONE, Otherwise, Transition, reward_of
@@ -77,10 +77,8 @@ class Document:
 
     def add_rule(self, rule: AnyRule) -> None:
         """Keep a rule."""
-        if len(self.rules) >= MOST_RULES:
-            fix = "use fewer or smaller loops, or build the machine in Python"
-            raise TooLarge(f"more than {MOST_RULES:,} rules", where=rule.where, fix=fix)
         self.rules.append(rule)
+        limit(len(self.rules), MOST_RULES, "rules", rule.where)
 
     def note(self, error: PdrmError) -> None:
         """Keep a fault, or each of several."""

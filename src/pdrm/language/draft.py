@@ -16,8 +16,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from pdrm.errors import TooLarge
 from pdrm.files import MOST_RULES
+from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, LOST, add_rewards
 from pdrm.machines.guards import SILENT, Guard
 from pdrm.machines.labels import LabelSet, LabelSets
@@ -223,9 +223,7 @@ def reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
         nonlocal size
         known[head] = [] if head[0] in FINAL else find(head)
         size += sum(1 + len(move.push) for move in known[head])
-        if size > LARGEST_DRAFT:
-            fault = f"the machine has more than {LARGEST_DRAFT:,} moves and symbols"
-            raise TooLarge(fault, fix="use fewer rules, or fewer or smaller machines")
+        limit(size, LARGEST_DRAFT, "moves and symbols")
         return [(move.target, move.push) for move in known[head]]
 
     saturate(explore, [(start[0], (start[1],))])

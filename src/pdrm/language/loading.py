@@ -65,8 +65,6 @@ def load(path: FilePath) -> AnyMachine:
     """
     file = _check_path(path)
     name = str(path)
-    if "\n" in name:
-        raise CannotOpen(f"{name[:40]!r} is not a file", fix="read a text with pdrm.parse(text)")
     if name in catalogue_names() and not file.exists():
         raise CannotOpen(f"{name!r} is not a file", fix=f'pdrm.catalogue("{name}")')
     return parse(decode(read_bytes(file), str(file)), str(file))

@@ -27,7 +27,6 @@ from pdrm.errors import (
     DuplicateName,
     PdrmError,
     TooDeep,
-    TooLarge,
     UnknownKeyword,
     UnknownMap,
     Where,
@@ -42,7 +41,7 @@ from pdrm.language.document import (
     integer_of,
     number_of,
 )
-from pdrm.language.source import COMMENTS, Cursor, Line, Token, scan, split_lines
+from pdrm.language.source import COMMENTS, Cursor, Line, Token, limit, scan, split_lines
 from pdrm.machines.counting import CountingTransition
 from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
 from pdrm.machines.transitions import NONE, Transition
@@ -343,10 +342,7 @@ class _Reader:
             if values:
                 self.parsers[at] = parser
             self.words += len(parser.tokens)
-            if self.words > MOST_WORDS:
-                fix = "use fewer or smaller loops, or build the machine in Python"
-                where = line.at(line.indent + 1)
-                raise TooLarge("the `for` blocks unroll to too much", where=where, fix=fix)
+            limit(self.words, MOST_WORDS, "words in unrolled loops", line.at(line.indent + 1))
             at += 1
             inside = at
             while parser.shape == "loop" and at < end and self.lines[at].indent > line.indent:

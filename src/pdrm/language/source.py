@@ -17,6 +17,18 @@ COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"
 """The message about a comment that begins with another sign."""
 
 
+def limit(
+    size: int,
+    most: int,
+    things: str,
+    where: Where | None = None,
+    fix: str = "use a smaller text, split the task and combine its machines, or build the machine in Python",
+) -> None:
+    """Refuse more things than a limit allows."""
+    if size > most:
+        raise TooLarge(f"more than {most:,} {things}", where=where, fix=fix)
+
+
 @dataclass(frozen=True)
 class Line:
     """One line of a source: its number, and its text as it stands.
@@ -53,9 +65,7 @@ class Line:
 
 def decode(data: bytes, file: str) -> str:
     """The text of a file's bytes, or `NotUtf8` at the first wrong one."""
-    if len(data) > LARGEST_TEXT:
-        fault = f"{file} has more than {LARGEST_TEXT:,} bytes"
-        raise TooLarge(fault, where=Where(file), fix="check that it is the right file")
+    limit(len(data), LARGEST_TEXT, "bytes", Where(file))
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -73,15 +83,11 @@ def split_lines(text: str, file: str) -> list[Line]:
         raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="give what is written")
     texts = text.split("\n")
     lines = [Line(file, number, line.rstrip("\r")) for number, line in enumerate(texts, 1)]
-    if len(lines) > MOST_LINES:
-        where = Where(file, MOST_LINES, 1)
-        fix = "a machine of this size is better built in Python"
-        raise TooLarge(f"more than {MOST_LINES:,} lines", where=where, fix=fix)
+    limit(len(lines), MOST_LINES, "lines", Where(file, MOST_LINES, 1))
     for line in lines:
-        if len(line.text) > LONGEST_LINE:
-            where = Where(file, line.number, LONGEST_LINE + 1, line.text[: LONGEST_LINE + 1])
-            fault = f"a line of more than {LONGEST_LINE:,} characters"
-            raise TooLarge(fault, where=where, fix="is this a .pdrm file? Its lines are short")
+        beyond = line.text[: LONGEST_LINE + 1]
+        where = Where(file, line.number, LONGEST_LINE + 1, beyond)
+        limit(len(beyond), LONGEST_LINE, "characters in a line", where)
     return lines
 
 
@@ -120,10 +126,7 @@ def scan(lines: Iterable[Line], file: str, pattern: re.Pattern[str], most: int) 
             if (kind, found[kind]) == ("odd", '"'):
                 fix = 'write a second `"` on its line'
                 raise CannotRead("this quote is not closed", where=where, fix=fix)
-            if len(tokens) > most:
-                fault = f"more than {most:,} words and signs"
-                fix = "split the task, and combine its machines"
-                raise TooLarge(fault, where=where, fix=fix)
+            limit(len(tokens), most, "words and signs", where)
     return [*tokens, Token("", last.at(len(last.code) + 1), END_OF_TEXT)]
 
 

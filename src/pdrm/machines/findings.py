@@ -108,8 +108,9 @@ def _find_idle_rules(machine: AnyKind, readings: Readings[S]) -> Iterator[Findin
             continue
         never = not rule.silent and not machine.sets.of(rule.guard)
         if never or rule.source in reached:
-            why = "what it looks at never occurs in that state, or other rules beat it"
-            why = f"no label fits `{rule.guard}`" if never else why
+            why = (
+                "no label fits, what it looks at never occurs in that state, or other rules beat it"
+            )
             said = f"the rule {machine.rule_text(rule)} never applies: {why}"
             yield Finding("W0603", said, rule.where)
 

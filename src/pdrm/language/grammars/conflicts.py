@@ -21,9 +21,6 @@ MOST_FORMS = 20_000
 LONGEST_WORD = 60
 """Letters of a word that is searched for at most."""
 
-LONGEST_SHOWN = 300
-"""Characters of a derivation that a message shows."""
-
 Word = tuple[int, ...]
 
 
@@ -61,25 +58,17 @@ def _derive(grammar: Grammar, symbols: tuple[int, ...]) -> Iterator[Form]:
                 heappush(waiting, (length, number, one))
 
 
-def _complete(grammar: Grammar, symbols: tuple[int, ...], form: Form) -> tuple[Word, str]:
-    """The shortest word of some symbols that comes from a form, and its derivation."""
-    letters = iter(form.word)
-    used = iter(form.used)
+def _shortest_word(grammar: Grammar, symbols: tuple[int, ...]) -> Word:
+    """The shortest word of some symbols."""
     word: list[int] = []
-    shown: list[str] = []
     waiting = list(reversed(symbols))
     while waiting:
         symbol = waiting.pop()
-        if symbol == NO_MORE:
-            shown.append(")")
-        elif grammar.is_terminal(symbol):
-            word.append(next(letters, min(grammar.letters.of[symbol])))
-            shown.append(grammar.letters.spell(word[-1]))
+        if grammar.is_terminal(symbol):
+            word.append(min(grammar.letters.of[symbol]))
         else:
-            shown.append(f"{grammar.names[symbol]}(")
-            production = next(used, grammar.shortest[symbol].production)
-            waiting += [NO_MORE, *reversed(production.right)]
-    return tuple(word), " ".join(shown).replace("( ", "(").replace(" )", ")")
+            waiting += reversed(grammar.shortest[symbol].production.right)
+    return tuple(word)
 
 
 def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidable:
@@ -94,17 +83,14 @@ def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidabl
         holding = (rule for rule in rules.values() if name in str(rule.inner))
         return rules.get(name, next(holding, rules[START])).where
 
-    symbols = automaton.whole.right
-    two = _find_ambiguity(grammar, symbols)
+    two = _find_ambiguity(grammar, automaton.whole.right)
     if two is not None:
-        word, first = _complete(grammar, symbols, two[0])
-        _, second = _complete(grammar, symbols, two[1])
-        pairs = zip_longest(two[0].used, two[1].used)
+        first, second = two
+        pairs = zip_longest(first.used, second.used)
         symbol = next((other or one).left for one, other in pairs if one != other)
-        whole = spell(*word)
+        whole = spell(*first.word, *_shortest_word(grammar, first.rest))
         shown = f"word `{whole}`" if whole else "empty word"
-        derivations = f"{first[:LONGEST_SHOWN]} and {second[:LONGEST_SHOWN]}"
-        fault = f"the {shown} has two derivations: {derivations}"
+        fault = f"the {shown} has two derivations, which differ in `{names[symbol]}`"
         fix = "write the rules so that each word has one derivation"
         error = Undecidable(fault, where=locate(symbol), fix=fix)
         error.words = (whole, whole)

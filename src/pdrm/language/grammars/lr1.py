@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pdrm.errors import BadGrammar, TooLarge
+from pdrm.errors import BadGrammar
 from pdrm.language.draft import DraftMove, Head, State, Symbol
 from pdrm.language.grammars.productions import NO_MORE, Grammar, Production
+from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 
 MOST_STATES = 2_000
@@ -83,11 +84,9 @@ class Automaton:
         """The number of the state with this kernel, which may be new."""
         key = frozenset(kernel.items()), begins
         number = self.numbers.setdefault(key, len(self.states))
-        if number >= MOST_STATES:
-            fault = f"reading this grammar bottom-up takes more than {MOST_STATES:,} states"
-            raise TooLarge(fault, fix="use fewer rules")
         if number == len(self.states):
             self.states.append(ParserState(kernel, begins))
+            limit(len(self.states), MOST_STATES, "states of a bottom-up parser")
         return number
 
     def _close(self, kernel: Items) -> Items:

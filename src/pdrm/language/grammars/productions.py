@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
-from pdrm.errors import BadGrammar, TooLarge, Where, suggest
+from pdrm.errors import BadGrammar, Where, suggest
 from pdrm.files import MOST_SYMBOLS
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
@@ -20,6 +20,7 @@ from pdrm.language.grammars.grammar_text import (
     Sequence,
     Terminal,
 )
+from pdrm.language.source import limit
 from pdrm.language.task_text import add_rewards
 from pdrm.machines.guards import Guard, word_text
 from pdrm.machines.labels import FALSE, Alphabet, LabelSet, LabelSets
@@ -68,10 +69,8 @@ class Letters:
         inside = self.sets.choose(held, self.holding, self.sets.leaf(None))
         marked = self.sets.rename_leaves(inside, mark, {})
         self.holding = self.sets.choose(held, marked, self.holding)
-        if len(self.sets.leaves(self.holding)) > MOST_LETTERS + 2:
-            fault = f"the events make more than {MOST_LETTERS} different labels"
-            fix = "declare which events exclude each other, or use simpler guards"
-            raise TooLarge(fault, fix=fix)
+        fix = "declare which events exclude each other, or use simpler guards"
+        limit(len(self.sets.leaves(self.holding)) - 2, MOST_LETTERS, "different labels", fix=fix)
 
     def spell(self, *word: int) -> str:
         """Labels of some letters, as one types them."""
@@ -137,8 +136,7 @@ class Expansion:
                 elif part not in self.bodies:
                     self.bodies[part] = []
                     order.append(part)
-            if total > MOST_SYMBOLS:
-                raise _too_large()
+            limit(total, MOST_SYMBOLS, "symbols")
 
     def _define(self, symbol: Symbol) -> list[Body]:
         """The ways to rewrite a nonterminal."""
@@ -197,14 +195,8 @@ class Expansion:
             if len(ways) > 1 and len(bodies) * len(ways) > MOST_VARIANTS:
                 ways = [(part,)]
             bodies = [body + way for body in bodies for way in ways]
-            if sum(map(len, bodies)) > MOST_SYMBOLS:
-                raise _too_large()
+            limit(sum(map(len, bodies)), MOST_SYMBOLS, "symbols")
         return bodies
-
-
-def _too_large() -> TooLarge:
-    fix = "use fewer rules, or build the machine in Python"
-    return TooLarge(f"the grammar has more than {MOST_SYMBOLS:,} symbols", fix=fix)
 
 
 # --- Productions

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from operator import eq
 
-from pdrm.errors import BadSetting, EarlyAcceptance, TooLarge, Where, warn_caller
+from pdrm.errors import BadSetting, EarlyAcceptance, Where, warn_caller
 from pdrm.files import MOST_RULES
 from pdrm.language.draft import Draft, DraftMove, Moves, refine
+from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -133,9 +134,7 @@ def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: Ta
             labels = sets.rename_leaves(diagram, partial(eq, target), {})
             reward = add_rewards(options.step, paid.get(target, 0.0))
             here.append(DraftMove(labels, target, (BOTTOM,), reward))
-        if sum(map(len, moves.values())) > MOST_RULES:
-            fault = f"the task takes more than {MOST_RULES:,} rules"
-            raise TooLarge(fault, fix="split it, and combine its machines")
+        limit(sum(map(len, moves.values())), MOST_RULES, "rules")
     return Draft(
         sets,
         (start, BOTTOM),

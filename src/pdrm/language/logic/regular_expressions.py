@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from pdrm.errors import BadGrammar, TooLarge, Where
+from pdrm.errors import BadGrammar, Where
 from pdrm.files import MOST_SYMBOLS, MOST_WORKED_OUT
 from pdrm.language.grammars.grammar_machine import Translation
 from pdrm.language.grammars.grammar_text import EXPRESSION, Definition, read_expression
 from pdrm.language.grammars.productions import START, Grammar
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
+from pdrm.language.source import limit
 from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 
@@ -113,8 +114,6 @@ def _explore(grammar: Grammar) -> Acceptor:
         moves.append(letters.sets.rename_leaves(letters.holding, lead, {}))
         accepting.append(() in derived)
         size += sum(map(len, derived))
-        if len(order) > MOST_WORKED_OUT or size > LARGEST_FORMS:
-            fault = f"the expression has more than {MOST_WORKED_OUT:,} states"
-            fix = "repeat less often, split the task and combine its machines, or write a grammar"
-            raise TooLarge(fault, fix=fix)
+        limit(len(order), MOST_WORKED_OUT, "states")
+        limit(size, LARGEST_FORMS, "symbols in all states")
     return Acceptor(letters.sets, moves, accepting)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from pdrm.errors import BadSetting, TooLarge, Where
+from pdrm.errors import BadSetting, Where
 from pdrm.files import MOST_OPERATORS, MOST_WORKED_OUT
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.logic.temporal_formulas import (
@@ -23,7 +23,7 @@ from pdrm.language.logic.temporal_formulas import (
     parse_task,
     subformulas,
 )
-from pdrm.language.source import split_lines
+from pdrm.language.source import limit, split_lines
 from pdrm.language.task_text import END, TaskOptions, TaskText, placing
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -102,9 +102,8 @@ class Progression:
         self.sets = LabelSets(alphabet)
         self.parts = subformulas(formula)
         asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]
-        if sum(part.operator != "event" for part in asked) > MOST_OPERATORS:
-            fault = f"the formula has more than {MOST_OPERATORS} different temporal operators"
-            raise TooLarge(fault, fix="split the task, and combine its machines")
+        operators = sum(part.operator != "event" for part in asked)
+        limit(operators, MOST_OPERATORS, "different temporal operators")
         self.more = len(alphabet.events)
         """The variable that says whether a label follows."""
         self.variable = {
@@ -174,9 +173,7 @@ class Progression:
         for state in (order := [self.start]):
             moves.append(self._split((self.sets.all.node, *self._read(state)), {}))
             order += islice(self.numbers, len(order), None)
-            if len(order) > MOST_WORKED_OUT:
-                fault = f"the formula has more than {MOST_WORKED_OUT:,} states"
-                raise TooLarge(fault, fix="split the task, and combine its machines")
+            limit(len(order), MOST_WORKED_OUT, "states")
         ended = {self.more: FALSE}
         accepting = [self.sets.substitute(state[0], ended, {}) == TRUE for state in order]
         return Acceptor(self.sets, moves, accepting)
