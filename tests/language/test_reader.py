@@ -155,7 +155,6 @@ def test_what_is_given_in_the_place_of_something_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = HEAD + "u -> f : a, # / #, 1"
     for call, given, kind, fix in (
-        (load, text, CannotOpen, "pdrm.parse(text)"),
         (load, "letter", CannotOpen, 'pdrm.catalogue("letter")'),
         (parse, "letter.pdrm", CannotRead, 'pdrm.load("letter.pdrm")'),
         (parse, "pairs.grammar", CannotRead, 'pdrm.load("pairs.grammar")'),

@@ -314,22 +314,16 @@ class Product:
         reward = add_rewards(*paid)
         lengths = {len(push) for push in pushes if push is not None}
         if len(lengths) > 1:
-            raise self._refuse(head, labels)
+            at = "silently"
+            if labels is not None:
+                at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
+            state = ".".join(head[0].states)
+            fault = f"the stacks do not move together in state `{state}`, {at}"
+            fix = "let both push and pop at the same labels, or combine one with machines without a stack"
+            raise CannotCombine(fault, fix=fix)
         if not lengths:
             return DraftMove(labels, place, (head[1],), reward)
         fill = (FILLER,) * lengths.pop()
         filled = [fill if push is None else push for push in pushes]
         below = (self.empty,) if head[1] == self.empty else ()
         return DraftMove(labels, place, (*zip(*filled, strict=True), *below), reward)
-
-    def _refuse(self, head: Head, labels: int | None) -> CannotCombine:
-        """The error that the stacks move apart."""
-        at = "silently"
-        if labels is not None:
-            at = f"at label {label_text(LabelSet(self.sets, labels).example())}"
-        state = ".".join(head[0].states)
-        fault = f"the stacks do not move together in state `{state}`, {at}"
-        fix = (
-            "let both push and pop at the same labels, or combine one with machines without a stack"
-        )
-        return CannotCombine(fault, fix=fix)

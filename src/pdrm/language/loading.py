@@ -64,9 +64,8 @@ def load(path: FilePath) -> AnyMachine:
     'tiny'
     """
     file = _check_path(path)
-    name = str(path)
-    if name in catalogue_names() and not file.exists():
-        raise CannotOpen(f"{name!r} is not a file", fix=f'pdrm.catalogue("{name}")')
+    if str(file) in catalogue_names() and not file.exists():
+        raise CannotOpen(f"`{file}` is not a file", fix=f'pdrm.catalogue("{file}")')
     return parse(decode(read_bytes(file), str(file)), str(file))
 
 

@@ -165,15 +165,13 @@ def pushdown_to_counting(machine: PushdownRewardMachine) -> CountingRewardAutoma
     """
     heads = head_names(machine)
     names = {Stage(AT, head): name for head, name in heads.items()}
-    taken = set(heads.values())
     rules: list[CountingTransition] = []
     todo = [*names]
     while todo:
         stage = todo.pop()
         for target, guard, tests, changes, reward in _leave(machine, stage):
             if target not in names:
-                names[target] = fresh_name(target.stem, taken)
-                taken.add(names[target])
+                names[target] = fresh_name(target.stem, names.values())
                 todo.append(target)
             rule = CountingTransition(
                 names[stage], names[target], guard, tuple(tests), changes, reward

@@ -274,12 +274,14 @@ class Case(NamedTuple):
     zeros: Pattern
 
 
-def _reach_cases(
-    machine: CountingRewardAutomaton,
-) -> dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]:
+Cases = dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]
+"""The rules that apply in each case, and the labels that they read."""
+
+
+def _reach_cases(machine: CountingRewardAutomaton) -> Cases:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
     sets = machine.sets
-    found: dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]] = {}
+    found: Cases = {}
 
     def moves(head: tuple[Case, None]) -> Iterator[tuple[Case, tuple[None]]]:
         case, _ = head
