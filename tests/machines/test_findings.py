@@ -201,7 +201,7 @@ def test_a_guard_of_no_label_fits_nothing():
     guard = And((Event("A"), Not(Event("A"))))
     rule = CountingTransition("u", "f", guard, ("-", "-"), (0, 0), 0)
     assert codes(counting([rule])) == ["W0601", "W0602", "W0603"]
-    assert "never applies: no label fits `A & !A`" in str(counting([rule]).findings()[-2])
+    assert "never applies: no label fits" in str(counting([rule]).findings()[-2])
 
 
 def test_users_see_no_inner_names_of_a_machine():
