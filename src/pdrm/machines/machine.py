@@ -35,7 +35,7 @@ from pdrm.errors import (
     suggest,
 )
 from pdrm.lazy import Displayed
-from pdrm.machines.guards import NAME, Label, events_of, label_text, parse_word
+from pdrm.machines.guards import NAME, Exactly, Label, events_of, label_text, parse_word
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, LabelRead, MachineRun, Otherwise, Rule
 
@@ -329,9 +329,13 @@ def _find_clashes(machine: AnyKind) -> list[PdrmError]:
         rules = machine.rules_from[state]
         if len(rules) < 2:
             continue
+        events = machine.events
+        if not any(isinstance(rule.guard, Exactly) for rule in rules):  # which exclude all others
+            named = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
+            events = tuple(event for event in events if event in named)
         found: dict[tuple[int, int], Nondeterministic] = {}
         try:
-            sets = LabelSets(machine.alphabet)
+            sets = LabelSets(Alphabet(events, machine.exclusive))
             readings = [
                 Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
                 for number, rule in enumerate(rules)

@@ -89,8 +89,7 @@ def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidabl
         pairs = zip_longest(first.used, second.used)
         symbol = next((other or one).left for one, other in pairs if one != other)
         whole = spell(*first.word, *_shortest_word(grammar, first.rest))
-        shown = f"word `{whole}`" if whole else "empty word"
-        fault = f"the {shown} has two derivations, which differ in `{names[symbol]}`"
+        fault = f"the word `{whole or '(empty)'}` has two derivations, which differ in `{names[symbol]}`"
         fix = "write the rules so that each word has one derivation"
         error = Undecidable(fault, where=locate(symbol), fix=fix)
         error.words = (whole, whole)
