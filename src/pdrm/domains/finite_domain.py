@@ -222,10 +222,12 @@ class FiniteDomain(Displayed):
         """
         # Python's own numbers: NumPy's compare with each cell's
         place = np.asarray(called).tolist()
+        if isinstance(place, int) and 0 <= place < self.states:
+            return place
         place = tuple(place) if isinstance(place, list) else place
         cells = [None] * self.states if self.picture is None else self.picture.cell
         listed = enumerate(zip(self.state_names, cells, strict=True))
-        found = [n for n, (name, cell) in listed if place in (n, str(n), name, cell)]
+        found = [n for n, (name, cell) in listed if place in (str(n), name, cell)]
         if len(found) == 1:
             return found[0]
         fault = f"{str(called)[:60]!r} is not a state of `{self.name}`"

@@ -56,12 +56,10 @@ def _check_shaping(agent: QLearning | Deep) -> None:
     check_choice("shaping", agent.shaping, SHAPINGS)
     if agent.shaping == NOTHING:
         return
-    if isinstance(agent, CountingQ):
-        fault = f"agent `{agent.name}` cannot be shaped: potentials are of stacks, not of counters"
-        raise BadSetting(fault, fix='use q or cprm, or shaping="none"')
-    if isinstance(agent, OffPolicy) and agent.counterfactuals:
-        fault = f"counterfactuals of `{agent.name}` show tops of stacks, and a potential needs all"
-        raise BadSetting(fault, fix='counterfactuals=0, or shaping="none"')
+    sees_tops = isinstance(agent, OffPolicy) and agent.counterfactuals
+    if sees_tops or isinstance(agent, CountingQ):
+        fault = f"agent `{agent.name}` sees counters, or counterfactuals with tops of stacks, and a potential is of a whole stack"
+        raise BadSetting(fault, fix='shaping="none", or for networks counterfactuals=0')
     if agent.discount is not None:
         shaping_of(agent)
 

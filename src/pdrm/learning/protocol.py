@@ -21,6 +21,8 @@ from pdrm.learning.settings import (
     PAPER_SETTINGS,
     SOURCE,
     TESTS_PER_RUN,
+    USUAL_DEEP,
+    USUAL_TABLES,
     BuiltInAgent,
     check_count,
     check_known,
@@ -168,8 +170,6 @@ class OwnLearner(ABC):
 
 # --- Agents of others
 
-EPISODES, TIMESTEPS = 10_000, 100_000
-"""The length of training if neither the agent nor the task says it: in finite domains, and in others."""
 SCHEDULE = ("episodes", "total_timesteps", "test_every", "test_episodes")
 
 
@@ -229,9 +229,9 @@ class GuestAgent:
         if self.total:
             return self
         if not isinstance(task.domain, FiniteDomain):
-            return replace(self, total_timesteps=TIMESTEPS)
+            return replace(self, total_timesteps=USUAL_DEEP["total_timesteps"])
         paper = PAPER_SETTINGS.get(task.name, {}) if task.catalogued else {}
-        return replace(self, episodes=paper.get("episodes", EPISODES))
+        return replace(self, episodes={**USUAL_TABLES, **paper}["episodes"])
 
     @property
     def between_tests(self) -> int:

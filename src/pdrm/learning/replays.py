@@ -16,8 +16,8 @@ from pdrm.task import Task
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Episode, Moment
 
-MOST_PICTURES, MOST_SCREENS = 100, 1_000
-"""Pictures, and moments as text, that a notebook is given."""
+MOST_PICTURES = 100
+"""Pictures that a notebook is given."""
 COLOURS = 64
 """Of each of these pictures."""
 
@@ -61,14 +61,11 @@ class Replay:
         from pdrm.drawing.render import encode_png
 
         every = 1 + self.episode.steps // MOST_PICTURES
-        said = repr(self).strip("<>")
-        if every > 1:
-            said += f" (a picture every {every} steps)"
         pictures = [encode_png(one, COLOURS) for one in self.pictures(every)]
         shown = slides(pictures, "png", f"moments of {self.task.name}")
-        screens = listing("\n\n".join(self.screens[:MOST_SCREENS]))
+        screens = listing(str(self))
         text = html("details", html("summary", "every step as text"), screens)
-        return str(html("p", said) + shown + text)
+        return str(html("p", repr(self).strip("<>")) + shown + text)
 
     @property
     def end(self) -> str:

@@ -19,23 +19,12 @@ from pdrm.errors import (
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
-    NotHere,
     PdrmError,
     WrongPolicy,
     warn_caller,
 )
 from pdrm.files import FilePath, ensure_folder
-from pdrm.lazy import HABITS
-from pdrm.learning.agents import (
-    DEFAULT_DEEP,
-    DEFAULT_TABLE,
-    CountingCQL,
-    CountingQ,
-    CpRM,
-    Deep,
-    Summary,
-    Tabular,
-)
+from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, CountingQ, Deep
 from pdrm.learning.evaluation import (
     UNIT_OF,
     Curve,
@@ -64,7 +53,7 @@ from pdrm.learning.run_folder import (
     resolve_seeds,
 )
 from pdrm.learning.run_loop import Watch
-from pdrm.learning.settings import FULL, LENGTHS, NOTHING, check_count
+from pdrm.learning.settings import LENGTHS, NOTHING, check_count
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown
@@ -101,10 +90,6 @@ class Run:
             row = self.row
             state += f", return {format_return(row.final_return)}, success {row.success:.0%}"
         return f"<Run of {_describe(self.spec)}, seed {self.spec.seed}: {state}>"
-
-    def __getattr__(self, name: str) -> Any:
-        fault = f"a run has no attribute {name!r}"
-        raise NotHere(fault, fix=HABITS[name]) if name in HABITS else AttributeError(fault)
 
     @property
     def tested(self) -> bool:
@@ -339,17 +324,15 @@ def advise(task: Task, agent: AnyAgent) -> str:
 
     >>> from pdrm.learning.agents import QLearning
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))
-    'train longer (episodes=6_000); pdrm.CpRM, which also learns from counterfactuals; or a larger k (pdrm.check_k says which is enough)'
+    'train longer (episodes=6_000); pdrm.CpRM also learns from counterfactuals; pdrm.check_k says which k is enough'
     """
     if not task.success or (agent.unit == "episodes" and agent.total < FEWEST_EPISODES):
         return ""
-    tried = [f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"]
-    is_finite = isinstance(task.domain, FiniteDomain)
-    if is_finite and not isinstance(agent, CpRM | CountingCQL | Summary):
-        tried += ["pdrm.CpRM, which also learns from counterfactuals"]
-    if isinstance(agent, Tabular) and agent.k != FULL:
-        tried += ["or a larger k (pdrm.check_k says which is enough)"]
-    return "; ".join(tried)
+    longer = f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"
+    if not isinstance(task.domain, FiniteDomain):
+        return longer
+    others = "pdrm.CpRM also learns from counterfactuals; pdrm.check_k says which k is enough"
+    return f"{longer}; {others}"
 
 
 def _describe(spec: RunSpec) -> str:

@@ -2,7 +2,7 @@
 
 Everything that decides a run is its task, its agent and its seed; the hash of these is its id. `result.json` is written last: a run
 with one is done and never repeated. `timing.json` is the only file that differs between two equal runs, `.progress` the only one that
-is a message: the share done of a run under way. A checkpoint carries a checksum.
+is a message: the share done of a run under way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from pdrm.files import (
     Fingerprint,
     describe_fault,
     encode_arrays,
-    need,
     parse_record,
     read_arrays,
     write_atomically,
@@ -233,13 +232,9 @@ def read_json(path: Path) -> dict[str, Any]:
         raise BadRunFolder(fault, fix=f"remove {path.parent} and run again") from error
 
 
-CHECKSUM_BYTES = hashlib.sha256().digest_size
-
-
 def write_checkpoint(folder: Path, arrays: Mapping[str, Any]) -> None:
-    """Write where a run stands: a checksum, then the arrays."""
-    data = encode_arrays(arrays)
-    write_atomically(folder / CHECKPOINT, hashlib.sha256(data).digest() + data)
+    """Write where a run stands. The file has checksums, as every `.npz` has."""
+    write_atomically(folder / CHECKPOINT, encode_arrays(arrays))
 
 
 def read_checkpoint(folder: Path) -> Arrays | None:
@@ -248,10 +243,7 @@ def read_checkpoint(folder: Path) -> Arrays | None:
     if not path.exists():
         return None
     try:
-        data = path.read_bytes()
-        checksum, arrays = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
-        need((hashlib.sha256(arrays).digest() == checksum, "its checksum does not fit"))
-        return read_arrays(arrays)
+        return read_arrays(path.read_bytes())
     except (OSError, ValueError) as error:
         fault = f"{path} is not a checkpoint, or is damaged: {describe_fault(error)}"
         raise BadRunFolder(fault, fix=f"remove {path} to start that run again") from error
@@ -273,16 +265,10 @@ def read_curve(folder: Path) -> str:
 
 # --- Runs that were trained before
 
-DEEPEST = 5
-"""Levels of folders in which runs are looked for: a folder of studies has them at `STUDY/runs/RUN`."""
-
 
 def list_runs(folder: Path) -> list[Path]:
     """The folders of all runs that a folder holds, or itself if it is a run."""
-    if (folder / SPEC).exists():
-        return [folder]
-    levels = ("*/" * level for level in range(1, DEEPEST))
-    return [file.parent for level in levels for file in sorted(folder.glob(level + SPEC))]
+    return [file.parent for file in sorted(folder.rglob(SPEC))]
 
 
 def find_run(folder: Path) -> Path:

@@ -18,7 +18,6 @@ from pdrm.files import (
     need,
     read_arrays,
     reading_policy,
-    within,
 )
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
@@ -33,9 +32,6 @@ from pdrm.learning.tabular.policy import (
     QPolicy,
     TabularPolicy,
 )
-from pdrm.machines.counting import CountingRewardAutomaton
-from pdrm.machines.tables import LARGEST_VALUE
-from pdrm.machines.transitions import Stack
 from pdrm.product.observation import View, view_of
 from pdrm.task import Task
 
@@ -116,8 +112,6 @@ def _find_task(
 
 # --- The files of tables, which `TabularPolicy.save` wrote
 
-LARGEST_STATE = 2**31 - 1
-
 
 def load_table(path: str | Path) -> TabularPolicy:
     """The policy of any tabular agent in a `.npz` file and its `.json`."""
@@ -138,36 +132,24 @@ def load_table(path: str | Path) -> TabularPolicy:
 
 def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
     text, seen = str(description["machine"]), description["view"]
-    machine, view = parse(text), view_of(seen if seen == "full" else int(seen))
+    machine: Any = parse(text)
+    view = view_of(seen if seen == "full" else int(seen))
     actions = tuple(map(str, description["actions"]))
     shared = description["about"], text, actions
-    counts = isinstance(machine, CountingRewardAutomaton)
-    kind = machine.counters if isinstance(machine, CountingRewardAutomaton) else machine.stack
+    kind = machine.counters if description["kind"] == "counters" else machine.stack
     states = (*machine.states, *machine.final)
-    need((counts == (description["kind"] == "counters"), "it is of another kind of machine"))
+
+    def rows(prefix: str, view: View, width: int) -> PolicyTable:
+        """The table that `PolicyTable.arrays` saved under a prefix, with so many values in a row."""
+        tree = MemoryTree(kind, arrays[f"{prefix}symbol"], arrays[f"{prefix}parent"])
+        seen = [arrays[prefix + name] for name in ("environment_state", "machine_state", "node")]
+        value = arrays[f"{prefix}value"]
+        need((value.shape == (len(seen[0]), width), f"its rows are not of {width} values"))
+        return PolicyTable.of(view, states, tree, seen, value)
+
     if description["kind"] != "options":
-        return QPolicy(*shared, _read_rows(arrays, "", view, states, kind, len(actions)))
+        return QPolicy(*shared, rows("", view, len(actions)))
     options = {state: tuple(texts) for state, texts in description["options"].items()}
     most = max(map(len, options.values()))
-    meta = _read_rows(arrays, "meta.", view, states, kind, most)
-    within = _read_rows(arrays, "within.", TOP, states, kind, most * len(actions))
+    meta, within = rows("meta.", view, most), rows("within.", TOP, most * len(actions))
     return HierarchicalPolicy(*shared, meta, options, within)
-
-
-def _read_rows(
-    arrays: Arrays, prefix: str, view: View, states: tuple[str, ...], kind: Stack | int, width: int
-) -> PolicyTable:
-    """The table that `PolicyTable.arrays` saved under a prefix.
-
-    kind: the stack symbols, or the number of counters. width: the values of a row."""
-    symbol, parent, value = (arrays[prefix + name] for name in ("symbol", "parent", "value"))
-    seen = [arrays[prefix + name] for name in ("environment_state", "machine_state", "node")]
-    highest = LARGEST_VALUE if isinstance(kind, int) else len(kind)
-    limits = highest, len(symbol) - 1, LARGEST_STATE, len(states) - 1, len(symbol) - 1
-    numbers = zip((symbol, parent, *seen), limits, strict=True)
-    right = all(array.dtype.kind == "i" and within(array, 0, most) for array, most in numbers)
-    need(
-        (right, "an index is out of bounds"),
-        (value.shape == (len(seen[0]), width), f"its rows are not of {width} values"),
-    )
-    return PolicyTable.of(view, states, MemoryTree(kind, symbol, parent), seen, value)

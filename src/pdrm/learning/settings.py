@@ -18,9 +18,9 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
+from pdrm.errors import BadSetting, UnknownSetting, did_you_mean
 from pdrm.lazy import HABITS
-from pdrm.product.observation import FullStack, TopK, View
+from pdrm.product.observation import View, view_of
 from pdrm.task import DISCOUNTS, hash_source
 
 if TYPE_CHECKING:
@@ -72,10 +72,7 @@ class BuiltInAgent(ABC):
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
 
-    def __new__(cls, *placed: object, **settings: Any) -> Self:
-        if placed:
-            fault = f"`{cls.__name__}` takes keyword settings only, no policy or environment"
-            raise WrongArguments(fault, fix=f"pdrm.train(task, pdrm.{cls.__name__}(k=1))")
+    def __new__(cls, **settings: Any) -> Self:
         check_known(cls.name, settings, [field.name for field in fields(cls)])
         return object.__new__(cls)
 
@@ -102,9 +99,7 @@ class BuiltInAgent(ABC):
     @property
     def view(self) -> View | None:
         """The view of the stack; None if nothing of the machine is seen."""
-        if self.k == NOTHING:
-            return None
-        return FullStack() if self.k == FULL else TopK(int(self.k))
+        return None if self.k == NOTHING else view_of(self.k)
 
     @property
     def total(self) -> int:
@@ -170,8 +165,7 @@ def _check_k(k: Any, *, none: bool) -> int | str:
     if _is_count(number, 0):
         return int(number)
     others = "full or none" if none else "or full"
-    fix = f'k=1 for the top symbol alone, k="{FULL}" for the whole stack'
-    raise BadSetting(f"k is `{k}`, but must be a non-negative integer, {others}", fix=fix)
+    raise bad_setting("k", k, f"a non-negative integer, {others}")
 
 
 # --- Ranges
@@ -226,17 +220,13 @@ def _is_count(value: Any, least: int) -> bool:
 
 def bad_setting(name: str, value: object, wanted: str) -> BadSetting:
     """The error that a setting is out of its range."""
-    fix = f"give {wanted} for {name}; `pdrm agents NAME` lists the settings of an agent"
-    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=fix)
+    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name} to {wanted}")
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
     """Raise unless a setting is one of a few words."""
     if value not in known:
-        fix = did_you_mean(str(value), known)
-        raise BadSetting(
-            f"{name} is {str(value)!r}, but must be one of {', '.join(known)}", fix=fix
-        )
+        raise bad_setting(name, str(value), f"one of {', '.join(known)}")
 
 
 def check_count(name: str, value: object, least: int) -> None:
@@ -245,11 +235,10 @@ def check_count(name: str, value: object, least: int) -> None:
     >>> check_count("episodes", "100", 1)
     Traceback (most recent call last):
     pdrm.errors.BadSetting: error[E0801]: episodes is '100', but must be an integer from 1 on
-      fix: episodes=1
+      fix: set episodes to an integer from 1 on
     """
     if not _is_count(value, least):
-        fault = f"{name} is {value!r}, but must be an integer from {least} on"
-        raise BadSetting(fault, fix=f"{name}={least}")
+        raise bad_setting(name, value, f"an integer from {least} on")
 
 
 def check_known(agent: str, given: Iterable[str], known: Sequence[str]) -> None:
@@ -279,18 +268,10 @@ def describe_settings(kind: type) -> dict[str, str]:
 
 def list_settings(kind: type[BuiltInAgent]) -> str:
     """Every setting of an agent with its usual value and its meaning, for `help`."""
-    texts, lines = describe_settings(kind), ["Settings, by name:"]
-    for field in fields(kind):
-        lines += [
-            f"    {field.name} = {usual_value(kind, field)}",
-            f"        {texts[field.name]}",
-        ]
+    usual, lines = vars_of(kind().settled()), ["Settings, by name:"]
+    for name, text in describe_settings(kind).items():
+        lines += [f"    {name} = {usual[name]}", f"        {text}"]
     return "\n".join(lines)
-
-
-def usual_value(kind: type[BuiltInAgent], field: Field[Any]) -> Any:
-    """The value that a setting has unless it is given or the task says otherwise."""
-    return kind.usual.get(field.name) if field.default is None else field.default
 
 
 def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
@@ -300,9 +281,7 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
     >>> parse_setting(PPO, "net_arch=128,128"), parse_setting(QLearning, "episodes=2e4")
     (('net_arch', (128, 128)), ('episodes', 20000))
     """
-    name, equals, text = word.partition("=")
-    if not equals:
-        raise BadSetting(f"`--set {word}` gives no value", fix=f"--set {name}=VALUE")
+    name, _, text = word.partition("=")
     types = {field.name: str(field.type) for field in fields(kind)}
     check_known(kind.name, [name], list(types))
     value: Any = text
@@ -337,7 +316,7 @@ USUAL_TABLES = {
     "epsilon_least": 0.01,
     "test_every": 100,
 }
-USUAL_DEEP = {
+USUAL_DEEP: dict[str, Any] = {
     "total_timesteps": 100_000,
     "n_envs": 8,
     "learning_rate": 3e-4,

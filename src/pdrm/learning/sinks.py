@@ -6,11 +6,11 @@ tool's package is loaded by name when a sink is made.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pdrm.files import FilePath, ensure_folder
 from pdrm.lazy import load_package
@@ -18,7 +18,7 @@ from pdrm.learning.run_folder import RunSpec
 from pdrm.learning.run_loop import Status, Watch
 
 
-class Sink(ABC):
+class Sink(AbstractContextManager["Sink"]):
     """Somewhere to log to: called after every evaluation of a run, closed at the end."""
 
     def __call__(self, status: Status) -> None:
@@ -39,9 +39,6 @@ class Sink(ABC):
     @abstractmethod
     def close(self) -> None:
         """Write what is left to write."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_fault: object) -> None:
         self.close()
