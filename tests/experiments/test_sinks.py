@@ -111,7 +111,7 @@ def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):
 def test_an_unknown_tool_is_refused(tmp_path):
     with pytest.raises(BadSetting) as caught:
         train("letter", "q", episodes=10, folder=tmp_path, log="tensorbord")
-    assert "did you mean `tensorboard`" in str(caught.value)
+    assert "tensorboard" in str(caught.value)
 
 
 def test_nothing_is_loaded_unless_asked_for():

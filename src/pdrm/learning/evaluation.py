@@ -145,7 +145,7 @@ def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDA
 
 def check_axes(x: str | None, y: str) -> None:
     """Raise unless curves have these axes."""
-    check_choice("x", "steps" if x is None else x, list(UNIT_OF))
+    check_choice("x", x or "steps", list(UNIT_OF))
     check_choice("y", y, ["return", "success"])
 
 
@@ -158,9 +158,8 @@ TRUNCATED = "truncated in "
 class Evaluation(dict[str, Any]):
     """The result of `Run.evaluate`: a dictionary.
 
-    >>> from pdrm.learning.run import train
-    >>> train("maze-5x5", "cprm", episodes=1_000).evaluate(episodes=2)
-    <Evaluation in maze-5x5: episodes 2, mean return 100005 (discounted by 0.99: 91356.4), mean length 10, success 100%, ends {'home': 2}>
+    >>> Evaluation(domain="hall", episodes=2, returns=[0.5, 1.0], ends={"done": 1, "truncated in up": 1})
+    <Evaluation {'domain': 'hall', 'episodes': 2, 'ends': {'done': 1, 'truncated in up': 1}}>
     """
 
     @classmethod
@@ -189,15 +188,8 @@ class Evaluation(dict[str, Any]):
         )
 
     def __repr__(self) -> str:
-        paid, discounted = self["mean_return"], self["mean_discounted_return"]
-        said = [
-            f"episodes {self['episodes']}",
-            f"mean return {paid:.6g} (discounted by {self['discount']:g}: {discounted:.6g})",
-            f"mean length {self['mean_steps']:g}",
-            f"success {self['success']:.0%}",
-            f"ends {self['ends']}",
-        ]
-        return f"<Evaluation in {self['domain']}: {', '.join(said)}>"
+        shown = {name: value for name, value in self.items() if name != "returns"}
+        return f"<Evaluation {shown}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, list_stack
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import number_text
-from pdrm.task import Task
 
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Episode, Moment
@@ -40,8 +40,8 @@ class Replay:
                | # |
     """
 
-    task: Task
-    """Its task."""
+    domain: FiniteDomain
+    """The domain it was played in."""
     episode: Episode
     """The beginning, then a moment for each step."""
     counts: bool = False
@@ -49,7 +49,7 @@ class Replay:
 
     def __repr__(self) -> str:
         how = f"truncated in {self.end}" if self.episode.truncated else f"ended in {self.end}"
-        return f"<Replay of {self.task.name}: {describe_length(self.episode.facts())}, {how}>"
+        return f"<Replay of {self.domain.name}: {describe_length(self.episode.facts())}, {how}>"
 
     def __str__(self) -> str:
         return "\n\n".join(self.screens)
@@ -62,7 +62,7 @@ class Replay:
 
         every = 1 + self.episode.steps // MOST_PICTURES
         pictures = [encode_png(one, COLOURS) for one in self.pictures(every)]
-        shown = slides(pictures, "png", f"moments of {self.task.name}")
+        shown = slides(pictures, "png", f"moments of {self.domain.name}")
         screens = listing(str(self))
         text = html("details", html("summary", "every step as text"), screens)
         return str(html("p", repr(self).strip("<>")) + shown + text)
@@ -79,7 +79,7 @@ class Replay:
         for moment, right, memory in self._scenes():
             shown = ["counters", *(f"  {one}" for one in memory)]
             right += shown if self.counts else list_stack(memory)
-            left = draw_text(self.task.finite, moment.state).split("\n")
+            left = draw_text(self.domain, moment.state).split("\n")
             width = max(map(len, left)) + 4
             rows = zip_longest(left, right, fillvalue="")
             screens.append("\n".join(f"{one:<{width}}{other}".rstrip() for one, other in rows))
@@ -89,7 +89,7 @@ class Replay:
         """The first moment, one every n steps, and the last: the domain, next to the machine's state and stack."""
         last = self.episode.steps
         return [
-            draw_state(self.task.finite, moment.state, said, memory)
+            draw_state(self.domain, moment.state, said, memory)
             for number, (moment, said, memory) in enumerate(self._scenes())
             if number % every == 0 or number == last
         ]
@@ -101,7 +101,7 @@ class Replay:
         pays = any(one.environment_reward for one in moments)
         for number, moment in enumerate(moments):
             gained += moment.reward
-            action = "" if moment.action is None else self.task.finite.actions[moment.action]
+            action = "" if moment.action is None else self.domain.actions[moment.action]
             label = "none" if moment.label is None else label_text(moment.label)
             lines = [f"step {number} of {self.episode.steps}   {action}".rstrip()]
             if moment.option is not None:

@@ -269,11 +269,9 @@ class Run:
         from pdrm.learning.replays import Replay
 
         task = self.spec.task
-        if not isinstance(task.domain, FiniteDomain):
-            fault = f"{self.folder} is a run in {task.name}, which has no grid"
-            raise BadSetting(fault, fix="run.film('film.gif'), or run.episode()")
+        domain = task.finite
         (episode,) = self._play(task, 1, seed)
-        return Replay(task, episode, isinstance(self.spec.agent, CountingQ))
+        return Replay(domain, episode, isinstance(self.spec.agent, CountingQ))
 
     def film(self, path: FilePath = "film.gif", seed: int = 0, every: int | None = None) -> Film:
         """Film one episode without exploration, next to the machine's state and stack; a notebook shows the film.

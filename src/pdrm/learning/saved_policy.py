@@ -113,9 +113,8 @@ def _find_task(
 # --- The files of tables, which `TabularPolicy.save` wrote
 
 
-def load_table(path: str | Path) -> TabularPolicy:
+def load_table(file: Path) -> TabularPolicy:
     """The policy of any tabular agent in a `.npz` file and its `.json`."""
-    file = Path(path)
     with reading_policy(file) as description:
         data = file.read_bytes()
         need(
