@@ -279,7 +279,7 @@ class Summary(BuiltInAgent):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k != FULL:
-            raise BadSetting(f"agent `{self.name}` sees the whole stack", fix='k="full"')
+            raise bad_setting("k", self.k, "full: it sees the whole stack")
         if self.discount is not None and not self.discount < 1:
             raise bad_setting("discount", self.discount, "a number from 0 to below 1")
 
@@ -435,8 +435,8 @@ class RecurrentPPO(PPO):
         if None in sizes:
             return
         if self.n_steps % self.sequence_length or self.batch_size % self.sequence_length:
-            fault = f"sequences of {self.sequence_length} steps do not fill {self.n_steps} steps and batches of {self.batch_size}"
-            raise BadSetting(fault, fix="let sequence_length divide n_steps and batch_size")
+            wanted = f"a divisor of n_steps, {self.n_steps}, and of batch_size, {self.batch_size}"
+            raise bad_setting("sequence_length", self.sequence_length, wanted)
 
 
 @settings_class

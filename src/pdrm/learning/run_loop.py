@@ -64,6 +64,7 @@ from pdrm.learning.run_folder import (
     write_json,
     write_progress,
 )
+from pdrm.learning.settings import bad_setting
 
 EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
 """The variable that says how many seconds pass between two checkpoints."""
@@ -363,8 +364,7 @@ def seconds_between_checkpoints() -> float:
     try:
         return float(word)
     except ValueError:
-        fault = f"{EVERY_SECONDS} is `{word}`, not a number of seconds"
-        raise BadSetting(fault, fix=f"{EVERY_SECONDS}=5") from None
+        raise bad_setting(EVERY_SECONDS, word, "a number of seconds") from None
 
 
 def _save_checkpoints(courses: list[Course]) -> float:

@@ -130,10 +130,10 @@ def load_table(file: Path) -> TabularPolicy:
 
 
 def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
-    text, seen = str(description["machine"]), description["view"]
+    text, k = description["machine"], description["view"]
     machine: Any = parse(text)
-    view = view_of(seen if seen == "full" else int(seen))
-    actions = tuple(map(str, description["actions"]))
+    view = view_of(k if k == "full" else int(k))
+    actions = tuple(description["actions"])
     shared = description["about"], text, actions
     kind = machine.counters if description["kind"] == "counters" else machine.stack
     states = (*machine.states, *machine.final)
