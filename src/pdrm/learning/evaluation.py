@@ -145,21 +145,21 @@ def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDA
 
 def check_axes(x: str | None, y: str) -> None:
     """Raise unless curves have these axes."""
-    check_choice("x", x or "steps", list(UNIT_OF))
+    check_choice("x", "steps" if x is None else x, list(UNIT_OF))
     check_choice("y", y, ["return", "success"])
 
 
 # --- Episodes with a trained policy
 
-TRUNCATED = "truncated in "
-"""The end of an episode by a limit, usually of steps."""
+ENDED, TRUNCATED = "ended in ", "truncated in "
+"""The end of an episode: by the machine or the environment; or by a limit, usually of steps."""
 
 
 class Evaluation(dict[str, Any]):
     """The result of `Run.evaluate`: a dictionary.
 
-    >>> Evaluation(domain="hall", episodes=2, returns=[0.5, 1.0], ends={"done": 1, "truncated in up": 1})
-    <Evaluation {'domain': 'hall', 'episodes': 2, 'ends': {'done': 1, 'truncated in up': 1}}>
+    >>> Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "truncated in up": 1})
+    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, truncated in up: 1>
     """
 
     @classmethod
@@ -187,9 +187,24 @@ class Evaluation(dict[str, Any]):
             **about,
         )
 
+    def lines(self) -> list[str]:
+        """The ways the episodes ended, each with its count."""
+        return [
+            f"{end if end.startswith(TRUNCATED) else ENDED + end}: {count}"
+            for end, count in self["ends"].items()
+        ]
+
     def __repr__(self) -> str:
-        shown = {name: value for name, value in self.items() if name != "returns"}
-        return f"<Evaluation {shown}>"
+        count = f"{self['episodes']} episode{'s' * (self['episodes'] != 1)}"
+        ends = ", ".join(self.lines())
+        said = f"{self.format_means()}, success {self['success']:.0%}; {ends}"
+        return f"<Evaluation in {self['domain']}: {count}, {said}>"
+
+    def format_means(self) -> str:
+        """The mean return, the discounted one (as an optimal value is) if it is known, and the mean length."""
+        paid = self.get("mean_discounted_return")
+        discounted = "" if paid is None else f" (discounted by {self['discount']:g}: {paid:.6g})"
+        return f"mean return {format_return(self['mean_return'])}{discounted}, mean length {self['mean_steps']:g}"
 
 
 @dataclass(frozen=True, slots=True)
