@@ -66,8 +66,15 @@ HABITS = {
     "tensorboard_log": 'pdrm.train(…, watch=pdrm.experiments.TensorBoard("logs"))',
     "seed": "it is an argument of `train`: pdrm.train(…, seed=0), or seeds=5 for several runs",
     "env": "agents are settings: pdrm.train(task, agent) trains them",
+    # Attributes of a run
+    "predict": "action = run.policy.act(observation)",
+    "learn": "run = pdrm.train(task, agent) trains; a finished run is not trained further",
+    "model": "run.policy acts, and run.spec.agent holds the settings",
+    "q_table": "run.policy.table()",
+    "rewards": "run.curve.returns, or run.evaluate(episodes=100)['returns']",
+    "render": "print(run.replay()), or run.film('film.gif')",
 }
-"""Names that users of other libraries try, and what to write here: names of the package, and settings."""
+"""Names that users of other libraries try, and what to write here: names of the package, settings and attributes of a run."""
 
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

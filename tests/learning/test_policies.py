@@ -1,5 +1,6 @@
 """Every agent leaves a policy: saved, loaded by one loader, asked to act, and played; what is not one is refused."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -149,6 +150,44 @@ def test_configurations_that_are_none_are_refused():
     for memory in ((1,), (1, 2, 3), (-1, 0), ("1", "0"), "10", (1.5, 0)):
         with pytest.raises(WrongPolicy, match="counters"):
             counting.act(0, "search@#", memory)
+
+
+def rewrite(file, **changes):
+    """Change arrays of a policy, with a fingerprint that fits."""
+    with np.load(file) as read:
+        arrays = {name: read[name] for name in read.files} | changes
+    np.savez(file, **arrays)
+    beside = file.with_suffix(".json")
+    fingerprint = hashlib.sha256(file.read_bytes()).hexdigest()
+    beside.write_text(json.dumps({**json.loads(beside.read_text()), "sha256": fingerprint}))
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        ("q", "node"),
+        ("q", "machine_state"),
+        ("q", "environment_state"),
+        ("q", "parent"),
+        ("q", "symbol"),
+        ("cra-q", "node"),
+        ("hrm", "within.node"),
+    ],
+)
+def test_a_policy_with_an_index_out_of_bounds_is_refused(agent, name, tmp_path):
+    trained(agent, episodes=20).policy().save(file := tmp_path / "policy.npz")
+    with np.load(file) as read:
+        array = read[name]
+    for wrong in (-1, 10**6):
+        array[-1] = wrong
+        if (name, wrong) != ("environment_state", 10**6):  # of how many is not said
+            rewrite(file, **{name: array})
+            with pytest.raises(BadPolicyFile) as told:
+                load_policy(file)
+            assert told.value.code == "E0803"
+    rewrite(file, **{name: array.astype(np.float64)})
+    with pytest.raises(BadPolicyFile):
+        load_policy(file)
 
 
 def test_a_damaged_policy_is_refused(tmp_path):

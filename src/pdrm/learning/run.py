@@ -19,11 +19,13 @@ from pdrm.errors import (
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
+    NotHere,
     PdrmError,
     WrongPolicy,
     warn_caller,
 )
 from pdrm.files import FilePath, ensure_folder
+from pdrm.lazy import HABITS
 from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, CountingQ, Deep
 from pdrm.learning.evaluation import (
     UNIT_OF,
@@ -90,6 +92,10 @@ class Run:
             row = self.row
             state += f", return {format_return(row.final_return)}, success {row.success:.0%}"
         return f"<Run of {_describe(self.spec)}, seed {self.spec.seed}: {state}>"
+
+    def __getattr__(self, name: str) -> Any:
+        fault = f"a run has no attribute {name!r}"
+        raise NotHere(fault, fix=HABITS[name]) if name in HABITS else AttributeError(fault)
 
     @property
     def tested(self) -> bool:
@@ -329,7 +335,9 @@ def advise(task: Task, agent: AnyAgent) -> str:
     longer = f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"
     if not isinstance(task.domain, FiniteDomain):
         return longer
-    others = "pdrm.CpRM also learns from counterfactuals; pdrm.check_k says which k is enough"
+    others = "pdrm.check_k says which k is enough"
+    if agent.name == "q":
+        others = f"pdrm.CpRM also learns from counterfactuals; {others}"
     return f"{longer}; {others}"
 
 

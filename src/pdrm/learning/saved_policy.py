@@ -18,6 +18,7 @@ from pdrm.files import (
     need,
     read_arrays,
     reading_policy,
+    within,
 )
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
@@ -32,6 +33,7 @@ from pdrm.learning.tabular.policy import (
     QPolicy,
     TabularPolicy,
 )
+from pdrm.machines.tables import LARGEST_VALUE
 from pdrm.product.observation import View, view_of
 from pdrm.task import Task
 
@@ -112,6 +114,8 @@ def _find_task(
 
 # --- The files of tables, which `TabularPolicy.save` wrote
 
+LARGEST_STATE = 2**31 - 1
+
 
 def load_table(file: Path) -> TabularPolicy:
     """The policy of any tabular agent in a `.npz` file and its `.json`."""
@@ -140,15 +144,22 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
 
     def rows(prefix: str, view: View, width: int) -> PolicyTable:
         """The table that `PolicyTable.arrays` saved under a prefix, with so many values in a row."""
-        tree = MemoryTree(kind, arrays[f"{prefix}symbol"], arrays[f"{prefix}parent"])
-        seen = [arrays[prefix + name] for name in ("environment_state", "machine_state", "node")]
-        value = arrays[f"{prefix}value"]
-        need((value.shape == (len(seen[0]), width), f"its rows are not of {width} values"))
-        return PolicyTable.of(view, states, tree, seen, value)
+        names = ("symbol", "parent", "environment_state", "machine_state", "node")
+        symbol, parent, *seen = indices = [arrays[prefix + name] for name in names]
+        value, nodes = arrays[f"{prefix}value"], len(symbol)
+        most = LARGEST_VALUE if isinstance(kind, int) else len(kind)
+        limits = most, nodes - 1, LARGEST_STATE, len(states) - 1, nodes - 1
+        bounded = zip(indices, limits, strict=True)
+        right = all(one.dtype.kind == "i" and within(one, 0, last) for one, last in bounded)
+        need(
+            (right, "an index is out of bounds"),
+            (value.shape == (len(seen[0]), width), f"its rows are not of {width} values"),
+        )
+        return PolicyTable.of(view, states, MemoryTree(kind, symbol, parent), seen, value)
 
     if description["kind"] != "options":
         return QPolicy(*shared, rows("", view, len(actions)))
     options = {state: tuple(texts) for state, texts in description["options"].items()}
     most = max(map(len, options.values()))
-    meta, within = rows("meta.", view, most), rows("within.", TOP, most * len(actions))
-    return HierarchicalPolicy(*shared, meta, options, within)
+    meta, inside = rows("meta.", view, most), rows("within.", TOP, most * len(actions))
+    return HierarchicalPolicy(*shared, meta, options, inside)

@@ -18,7 +18,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from pdrm.errors import BadSetting, UnknownSetting, did_you_mean
+from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
 from pdrm.lazy import HABITS
 from pdrm.product.observation import View, view_of
 from pdrm.task import DISCOUNTS, hash_source
@@ -72,7 +72,10 @@ class BuiltInAgent(ABC):
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
 
-    def __new__(cls, **settings: Any) -> Self:
+    def __new__(cls, *placed: object, **settings: Any) -> Self:
+        if placed:
+            fault = f"`{cls.__name__}` takes keyword settings only, no policy or environment"
+            raise WrongArguments(fault, fix=f"pdrm.train(task, pdrm.{cls.__name__}(k=1))")
         check_known(cls.name, settings, [field.name for field in fields(cls)])
         return object.__new__(cls)
 
