@@ -58,7 +58,7 @@ def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | Non
     >>> curves.returns.shape, curves.unit, curves.recorded_on
     ((10, 31, 1), 'timesteps', 'NVIDIA H200, JAX 0.11.2')
     """
-    found = _recordings().get((study.name, panel.task.name, line.name))
+    found = _recordings(FOLDER).get((study.name, panel.task.name, line.name))
     if found is None:
         return None
     times, seeds = (sorted(set(values)) for values in zip(*found.tests, strict=True))
@@ -81,10 +81,10 @@ def recorded_curves(study: Study, panel: Panel, line: AgentLine) -> Curves | Non
 
 
 @cache
-def _recordings() -> dict[tuple[str, str, str], Recording]:
-    """The recordings, by study, domain and line."""
+def _recordings(folder: Path) -> dict[tuple[str, str, str], Recording]:
+    """The recordings in a folder, by study, domain and line."""
     found: dict[tuple[str, str, str], Recording] = {}
-    for path in sorted(FOLDER.glob("*.csv")):
+    for path in sorted(folder.glob("*.csv")):
         about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
