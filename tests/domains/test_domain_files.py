@@ -208,19 +208,6 @@ def test_faulty_array_files(tmp_path):
         ({"words": {"lowest": "low"}}, BadDomainFile, "`lowest`"),
         ({"words": {"pdrm_domain": 9}}, BadDomainFile, "version 9"),
         (
-            {
-                "words": {
-                    "picture": {
-                        "scenes": [[["..."], ""]],
-                        "scene": [0, 0],
-                        "cell": [[0, 0], [0, 3]],
-                    }
-                }
-            },
-            BadArrays,
-            "picture",
-        ),
-        (
             {"start_state": [0.5], "start_probability": [1.0], "start_label": [-1]},
             BadDomainFile,
             "bad.npz",

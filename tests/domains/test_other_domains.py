@@ -65,4 +65,3 @@ def test_bad_actions_and_modes():
         env.step(4)
     with pytest.raises(BadDomainSetting, match="ansi"):
         FiniteEnv("letter", render_mode="human")
-    assert FiniteEnv(domain("letter"), step_limit=3).domain.step_limit == 3

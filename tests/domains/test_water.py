@@ -1,6 +1,7 @@
 """WaterWorld: its motion and labels by hand, the JAX twin on shared trajectories, and Gymnasium's own check."""
 
 import warnings
+from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -86,18 +87,19 @@ def test_all_found_is_said_once_in_the_next_step():
 def test_gymnasium_is_content():
     for name in WATER_IDS:
         for continuous in [False, True]:
+            world = replace(water_world(WATER_IDS[name]), continuous=continuous)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 warnings.filterwarnings(
                     "ignore", message=".*not able to test alternative render modes.*"
                 )
-                env = gymnasium.make(name, render_mode="rgb_array", continuous=continuous)
+                env = gymnasium.make(name, render_mode="rgb_array", world=world)
                 check_env(env.unwrapped)
             assert env.unwrapped.world.name.startswith(WATER_IDS[name])
 
 
 def test_the_limit_truncates_and_nothing_terminates():
-    env = WaterEnv("water-17", step_limit=30)
+    env = WaterEnv(WaterWorld(step_limit=30))
     env.reset(seed=0)
     flags = [env.step(0)[2:4] for _ in range(30)]
     assert flags == [(False, False)] * 29 + [(False, True)]

@@ -10,7 +10,7 @@ from pdrm.domains.paper_domains import domain
 from pdrm.errors import PdrmError, UndefinedMove
 from pdrm.language.loading import catalogue, parse
 from pdrm.machines.transitions import Configuration
-from pdrm.product.finite_kernel import END, FiniteProduct, actions_to, word_to
+from pdrm.product.finite_kernel import END, FiniteProduct
 from tests.properties.random_domains import random_domain
 from tests.properties.random_machines import random_machine
 
@@ -91,7 +91,7 @@ def test_shortest_words_lead_where_they_say():
     product = FiniteProduct(maze, machine)
     product.explore(depth=5)
     for x in range(0, len(product), 37):
-        way = actions_to(product, x)
+        way = product.way_to(x).actions
         assert len(way) == product.states.depth[x]
         s, here = int(maze.arrays.start_state[0]), machine.begin().after
         for action in way:
@@ -103,7 +103,7 @@ def test_shortest_words_lead_where_they_say():
             product.machine_state(x),
             product.stack(x),
         )
-    assert word_to(product, 0) == ""
+    assert product.way_to(0).word == ""
 
 
 def test_a_product_that_would_not_fit_is_left_while_it_is_small():
@@ -136,5 +136,5 @@ def test_a_survey_keeps_the_ends_and_no_steps():
         one.explore()
     assert [product.stack(x) for x in range(len(product))] == [("#",), ("A", "#")]
     assert [survey.stack(x) for x in range(len(survey))] == [("#",), ("A", "#"), ("B", "A", "#")]
-    assert (len(survey.next), survey.machine_state(2), word_to(survey, 2)) == (0, "f", "a a")
+    assert (len(survey.next), survey.machine_state(2), survey.way_to(2).word) == (0, "f", "a a")
     assert not survey.expand(np.array([1]), most=2)

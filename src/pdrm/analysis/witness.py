@@ -12,7 +12,7 @@ from pdrm.analysis.solving import Solution
 from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct, certain_product
 from pdrm.analysis.whole_stack import WholeStack
 from pdrm.machines.transitions import Stack
-from pdrm.product.finite_kernel import END, Floats, actions_to, word_to
+from pdrm.product.finite_kernel import END, Floats
 
 LONGEST = 20
 """Words of a way that are printed."""
@@ -61,17 +61,17 @@ def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Membe
     product, domain = values.product, values.product.domain
     place, state, stack = name_state(product, x)
     close = max(values.step_tolerance, 2 * float(gaps.min()))
-    start = ""
+    start, way = "", product.way_to(x)
     if (product.starts != END).sum() > 1:
-        start = domain.describe(int(domain.arrays.start_state[product.path(x)[0]]))
+        start = domain.describe(int(domain.arrays.start_state[way.start]))
     return Member(
         place=place,
         where=domain.describe(place),
         state=state,
         stack=stack,
         seen=stack[:k],
-        word=word_to(product, x),
-        way=actions_to(product, x),
+        word=way.word,
+        way=way.actions,
         start=start,
         actions=tuple(domain.actions[action] for action in np.flatnonzero(gaps <= close)),
         value=(float(values.lower[x]), float(values.upper[x])),

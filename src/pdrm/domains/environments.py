@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -108,12 +107,8 @@ class FiniteEnv(DomainEnv):
         self,
         domain: FiniteDomain | str,
         render_mode: str | None = None,
-        step_limit: int | None = None,
     ) -> None:
-        if isinstance(domain, str):
-            self.domain = domain_called(domain, step_limit=step_limit)
-        else:
-            self.domain = domain if step_limit is None else replace(domain, step_limit=step_limit)
+        self.domain = domain_called(domain) if isinstance(domain, str) else domain
         super().__init__(self.domain.step_limit, render_mode)
         self.observation_space = spaces.Discrete(self.domain.states)
         self.action_space = spaces.Discrete(len(self.domain.actions))
@@ -163,14 +158,8 @@ class WaterEnv(DomainEnv):
         self,
         world: water.WaterWorld | str = "water-17",
         render_mode: str | None = None,
-        continuous: bool | None = None,
-        step_limit: int | None = None,
     ) -> None:
         self.world = water.water_world(world) if isinstance(world, str) else world
-        if continuous is not None:
-            self.world = replace(self.world, continuous=continuous)
-        if step_limit is not None:
-            self.world = replace(self.world, step_limit=step_limit)
         super().__init__(self.world.step_limit, render_mode)
         # Everything is scaled to [-1, 1], up to rounding.
         self.observation_space = spaces.Box(-1.01, 1.01, (water.OBSERVED,), np.float32)

@@ -154,9 +154,6 @@ class FiniteDomain(Displayed):
             raise BadDomainSetting(fault, fix=fix, word="highest")
         _check_words(self)
         _check_arrays(self)
-        if self.picture is not None and not _is_whole(self.picture, self.states):
-            fault = f"domain `{self.name}`: its picture does not show every state inside the grid"
-            raise BadArrays(fault, fix="give a scene of one size and a cell for every state")
         for test in self.tests:
             self.check_shares(test)
 
@@ -277,16 +274,6 @@ def _check_words(domain: FiniteDomain) -> None:
         for event in label.difference(domain.events):
             fault = f"domain `{domain.name}`: label {position} holds `{event}`, which is not among its events"
             raise BadArrays(fault, fix="declare the event")
-
-
-def _is_whole(picture: Picture, states: int) -> bool:
-    """Return True if every state has a scene and a cell inside it."""
-    scene, cell = np.array(picture.scene), np.array(picture.cell)
-    shaped = scene.shape == (states,) and cell.shape == (states, 2)
-    return shaped and bool(
-        ((scene >= 0) & (scene < len(picture.scenes))).all()
-        and ((cell >= 0) & (cell < picture.size)).all()
-    )
 
 
 def _check_arrays(domain: FiniteDomain) -> None:

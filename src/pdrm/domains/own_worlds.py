@@ -7,15 +7,12 @@ returns the names of the events that are true after a step, and finds the enviro
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain, Label, Outcome, Picture, Start, from_outcomes
 from pdrm.errors import BadDomainSetting, BadLabel, BadSetting, NoTransitionTable
@@ -65,11 +62,6 @@ def labels_in_info(
     return found
 
 
-def label_at_reset_in_info(_observation: object, info: Mapping[str, Any]) -> Collection[str] | None:
-    """The label at reset that the environment itself reports, if it does."""
-    return info.get("label")
-
-
 def name_function(function: object) -> str:
     """A function's name for messages, and the place of its source, if that is known.
 
@@ -79,24 +71,6 @@ def name_function(function: object) -> str:
     name = f"`{getattr(function, '__name__', type(function).__name__)}`"
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({Path(code.co_filename).name}:{code.co_firstlineno})"
-
-
-def snapshot(observation: Any) -> Any:
-    """A copy of an observation, because environments may change the array they gave.
-
-    >>> array = np.zeros(2)
-    >>> before = snapshot({"place": array, "time": 3})
-    >>> array += 1
-    >>> before
-    {'place': array([0., 0.]), 'time': 3}
-    """
-    if isinstance(observation, int | float | str | np.generic):
-        return observation
-    if type(observation) is np.ndarray and not observation.dtype.hasobject:
-        return observation.copy()
-    if type(observation) is dict:
-        return {name: snapshot(part) for name, part in observation.items()}
-    return copy.deepcopy(observation)
 
 
 # --- An environment of your own as the domain of a task

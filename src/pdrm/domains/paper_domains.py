@@ -220,11 +220,22 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
 PLACE_TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
 DELIVER_SET = 64
 """Sequences of each length. The paper says that the sequence is drawn from a set, and not how large that is."""
-LONG_SEQUENCES = tuple(frozenset({f"seq_{number}"}) for number in range(1, DELIVER_SET + 1))
-SHORT_SEQUENCES = tuple(frozenset({f"short_{number}"}) for number in range(1, DELIVER_SET + 1))
-LONG_SHORTEST, SHORT_SHORTEST = 29, 15
-"""Steps of the shortest episode of all sequences of 8 and of 4 deliveries, with the step off the last place."""
 STEP_COST = 0.5
+
+
+class Orders(NamedTuple):
+    """The sequences of one length."""
+
+    labels: Sequence[Label]
+    """The labels that name them."""
+    deliveries: int
+    shortest: int
+    """Steps of the shortest episode of all of them, with the step off the last place."""
+
+
+NUMBERS = range(1, DELIVER_SET + 1)
+LONG = Orders([frozenset({f"seq_{number}"}) for number in NUMBERS], 8, 29)
+SHORT = Orders([frozenset({f"short_{number}"}) for number in NUMBERS], 4, 15)
 
 
 def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
@@ -233,7 +244,7 @@ def deliver_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [deliver_8().labels[first] for first in deliver_8().arrays.start_label[:2]]
     [frozenset({'seq_1'}), frozenset({'seq_2'})]
     """
-    return deliver_world("deliver-8", LONG_SEQUENCES, 8, LONG_SHORTEST, step_limit=step_limit)
+    return deliver_worlds(step_limit=step_limit)[0]
 
 
 def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
@@ -242,42 +253,42 @@ def deliver_4_8(step_limit: int = 2_000) -> FiniteDomain:
     >>> [test.name for test in deliver_4_8().tested_on]
     ['deliver-4-8, test']
     """
-    eight = deliver_8(step_limit)
-    four = deliver_world("deliver-4-8", SHORT_SEQUENCES, 4, SHORT_SHORTEST, step_limit=step_limit)
-    return replace(four, tests=(replace(eight, name="deliver-4-8, test"),))
+    return deliver_worlds(step_limit=step_limit)[1]
 
 
-def deliver_world(
-    name: str,
-    sequences: Sequence[Label],
-    deliveries: int,
-    shortest: int,
+def deliver_worlds(
+    long: Orders = LONG,
+    short: Orders = SHORT,
     *,
-    every: Sequence[Label] = (*LONG_SEQUENCES, *SHORT_SEQUENCES),
     grid: GridMap | None = None,
     step_limit: int = 2_000,
-) -> FiniteDomain:
-    """The map, starting with the label of one of the sequences; labels are numbered by `every` sequence there is, whatever is used of them.
-    shortest: the steps of the shortest episode."""
-    world = grid_domain(
-        name,
+) -> tuple[FiniteDomain, FiniteDomain]:
+    """Both domains: the map, starting with the label of a sequence. Labels are numbered by every sequence there is."""
+    every = grid_domain(
+        "deliver",
         load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid,
         PLACE_TYPES,
         step_limit=step_limit,
         standing=True,
         step_reward=-STEP_COST,
-        start_labels=every,
+        start_labels=(*long.labels, *short.labels),
     )
-    first_labels = [world.labels[first] for first in world.arrays.start_label]
-    chosen = [k for k, first in enumerate(first_labels) if first in set(sequences)]
-    return replace(
-        world.starting(*chosen),
-        name=name,
-        machine="deliver",
-        lowest=-STEP_COST * step_limit,
-        # 1e3 for each delivery, and for stepping off the last place
-        highest=1e3 * (deliveries + 1) - STEP_COST * shortest,
-    )
+    first_labels = [every.labels[first] for first in every.arrays.start_label]
+
+    def world(name: str, orders: Orders) -> FiniteDomain:
+        chosen = [k for k, first in enumerate(first_labels) if first in orders.labels]
+        return replace(
+            every.starting(*chosen),
+            name=name,
+            machine="deliver",
+            lowest=-STEP_COST * step_limit,
+            # 1e3 for each delivery, and for stepping off the last place
+            highest=1e3 * (orders.deliveries + 1) - STEP_COST * orders.shortest,
+        )
+
+    eight = world("deliver-8", long)
+    test = replace(eight, name="deliver-4-8, test")
+    return eight, replace(world("deliver-4-8", short), tests=(test,))
 
 
 # --- PaintWorld (Appendix C): stains on the stack, and a price for soap.

@@ -80,11 +80,8 @@ class Evidence:
         return [*self.studies, *map(study, EVERY)]
 
     def _panel(self, name: str) -> tuple[Study, Panel]:
-        for of in self._studies():
-            for panel in of.panels:
-                if panel.name == name:
-                    return of, panel
-        raise NotRecorded(f"unknown panel {name}", fix="pdrm reproduce letter")
+        shown = ((of, panel) for of in self._studies() for panel in of.panels)
+        return next(one for one in shown if one[1].name == name)
 
 
 # --- A claim: a sentence of the paper, and a rule that splits it into parts that hold or do not.

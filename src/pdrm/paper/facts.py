@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,28 +25,23 @@ SECONDS = 10.0
 
 
 def theory_facts(folder: Path) -> dict[str, Any]:
-    """Which k is enough and the sizes of policies, by domain; and what that says of the claims about sizes, by id."""
+    """Which k is enough and the sizes of policies, by domain; and what that says of the claims about sizes, by id.
 
-    def find() -> dict[str, Any]:
-        answers = {}
-        for name in CHECKED:
-            discount = float(PAPER_SETTINGS[name]["discount"])
-            answers[name] = check_k(name, k=KS, discount=discount, seconds=SECONDS).record()["k"]
-        counted = {name: sizes(name) for name in DOMAINS}
-        claims = {fact["id"]: fact for fact in size_claims([*counted.values()])}
-        return {"k": answers, "sizes": counted, "claims": claims}
-
-    return read_or_find(folder / FACTS, find)
-
-
-def read_or_find(path: Path, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Read facts that this version has found before, or find them and write them if the folder exists."""
+    What this version has found before is read; what is found is written if the folder exists.
+    """
+    path = folder / FACTS
     if path.exists():
         known = parse_record(path.read_bytes())
         if known.get("version") == __version__:
             return dict(known["facts"])
-    facts: dict[str, Any] = json.loads(json.dumps(find()))
-    if path.parent.is_dir():
-        record = {"version": __version__, "facts": facts}
-        write_atomically(path, (json.dumps(record, indent=1) + "\n").encode())
-    return facts
+    answers = {}
+    for name in CHECKED:
+        discount = float(PAPER_SETTINGS[name]["discount"])
+        answers[name] = check_k(name, k=KS, discount=discount, seconds=SECONDS).record()["k"]
+    counted = {name: sizes(name) for name in DOMAINS}
+    claims = {fact["id"]: fact for fact in size_claims([*counted.values()])}
+    facts = {"k": answers, "sizes": counted, "claims": claims}
+    record = json.dumps({"version": __version__, "facts": facts}, indent=1) + "\n"
+    if folder.is_dir():
+        write_atomically(path, record.encode())
+    return dict(json.loads(record)["facts"])

@@ -7,15 +7,12 @@ paper, which says neither how many sequences there are nor what the larger maps 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from typing import TypeVar
 
-from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import STEPS, Cell, GridMap, load_shipped_map, parse_map
-from pdrm.domains.paper_domains import PLACE_TYPES, deliver_world
-from pdrm.errors import BadSetting
+from pdrm.domains.paper_domains import PLACE_TYPES, Orders, deliver_worlds
 from pdrm.language.document import AnyMachine
 from pdrm.language.loading import parse
 from pdrm.learning.randomness import Rng, seed_streams
@@ -94,24 +91,15 @@ def deliver_tasks(
     ('deliver-8', 4, 4990.0)
     """
     where = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
-    longs = sequence_labels("long", len(long))
-    shorts = sequence_labels("short", len(short))
     machine = parse(deliver_machine(long, short))
 
-    def world(name: str, labels: Sequence[Label], sequences: Sequence[Places]) -> FiniteDomain:
-        return deliver_world(
-            name,
-            labels,
-            len(sequences[0]),
-            min(fewest_steps(where, places) for places in sequences),
-            every=(*longs, *shorts),
-            grid=where,
-        )
+    def orders(kind: str, sequences: Sequence[Places]) -> Orders:
+        shortest = min(fewest_steps(where, places) for places in sequences)
+        return Orders(sequence_labels(kind, len(sequences)), len(sequences[0]), shortest)
 
-    eight = world("deliver-8", longs, long)
-    test = replace(eight, name="deliver-4-8, test")
-    four_eight = replace(world("deliver-4-8", shorts, short), tests=(test,))
-    return Task(eight, machine, success="done"), Task(four_eight, machine, success="done")
+    worlds = deliver_worlds(orders("long", long), orders("short", short), grid=where)
+    eight, four_eight = (Task(world, machine, success="done") for world in worlds)
+    return eight, four_eight
 
 
 def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places, ...]]:
@@ -172,7 +160,7 @@ def draw_maze(size: int, seed: int, *, away: int) -> GridMap:
     15
     """
     rng = Rng(seed_streams(seed, 1))
-    for _ in range(1_000):
+    while True:
         floor = _carve(size, rng)
         start = min(floor)
         grid = _draw(size, floor, {start: "x"})
@@ -180,8 +168,6 @@ def draw_maze(size: int, seed: int, *, away: int) -> GridMap:
         ends = [cell for cell in grid.cells if steps.get(cell) == away]
         if ends:
             return _draw(size, floor, {start: "x", _pick(ends, rng): "t"})
-    fault = f"no maze of {size} × {size} has a cell {away} steps away"
-    raise BadSetting(fault, fix="ask for fewer steps")
 
 
 def _carve(size: int, rng: Rng) -> set[Cell]:

@@ -14,7 +14,7 @@ from numba import njit
 
 from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
 from pdrm.errors import UndefinedMove
-from pdrm.machines.guards import word_text
+from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import step
@@ -154,6 +154,16 @@ def expand(
     return len(chosen), OK
 
 
+class Way(NamedTuple):
+    """The way to a product state."""
+
+    start: int
+    """The number of the start."""
+    actions: tuple[str, ...]
+    word: str
+    """The labels that are read, as `pdrm step` reads them."""
+
+
 class FiniteProduct:
     """Product states (environment state, machine state, stack) found so far.
 
@@ -253,14 +263,19 @@ class FiniteProduct:
         """The machine state of a product state."""
         return (*self.machine.states, *self.machine.final)[int(self.states.state[x])]
 
-    def path(self, x: int) -> tuple[int, list[tuple[int, int]]]:
-        """The way on which a state was found: the number of the start, then actions with their outcomes."""
-        steps: list[tuple[int, int]] = []
-        while self.states.origin[x] >= 0:
+    def way_to(self, x: int) -> Way:
+        """The way on which a state was found."""
+        domain, arrays = self.domain, self.domain.arrays
+        actions, labels = list[str](), list[Label]()
+        while (before := int(self.states.origin[x])) >= 0:
             action, outcome = divmod(int(self.states.via[x]), self.next.shape[2])
-            steps.append((action, outcome))
-            x = int(self.states.origin[x])
-        return int(self.states.via[x]), steps[::-1]
+            actions.append(domain.actions[action])
+            labels.append(domain.labels[arrays.label[self.place[before], action, outcome]])
+            x = before
+        start = int(self.states.via[x])
+        if arrays.start_label[start] != NO_LABEL:
+            labels.append(domain.labels[arrays.start_label[start]])
+        return Way(start, tuple(actions[::-1]), word_text(labels[::-1]))
 
     def explore(self, depth: int | None = None, most: int | None = None) -> None:
         """Expand the whole frontier, again and again: to a depth, until nothing is left, or until there are more than `most`
@@ -340,23 +355,6 @@ class FiniteProduct:
         each = self.next.shape[1] * self.next.shape[2]
         if made + each > capacity or made + min(wanted, capacity) > capacity:
             self.states = self.states.grow()
-
-
-def word_to(product: FiniteProduct, x: int) -> str:
-    """The labels on the way to a state, as `pdrm step` reads them."""
-    arrays, labels = product.domain.arrays, product.domain.labels
-    start, steps = product.path(x)
-    read = [] if arrays.start_label[start] == NO_LABEL else [labels[arrays.start_label[start]]]
-    s = int(arrays.start_state[start])
-    for action, outcome in steps:
-        read.append(labels[arrays.label[s, action, outcome]])
-        s = int(arrays.next[s, action, outcome])
-    return word_text(read)
-
-
-def actions_to(product: FiniteProduct, x: int) -> tuple[str, ...]:
-    """The actions on the way to a state."""
-    return tuple(product.domain.actions[action] for action, _ in product.path(x)[1])
 
 
 def _normalize(probability: Floats) -> Floats:

@@ -387,17 +387,12 @@ def key_of(observation: Any) -> Hashable:
     >>> key_of({"observation": np.int64(7), "machine": 0, "stack": np.array([2, 1])})
     (7, 0, (2, 1))
     """
-    match observation:
-        case Mapping():
-            return tuple(key_of(part) for part in observation.values())
-        case np.ndarray() if observation.ndim <= 1 and not observation.dtype.hasobject:
-            return tuple(observation.tolist()) if observation.ndim else observation.item()
-        case np.ndarray() | tuple() | list():
-            return tuple(key_of(part) for part in observation)
-        case np.generic():
-            key: Hashable = observation.item()
-            return key
-    return observation  # type: ignore[no-any-return] # a number or a text
+    key: Any = observation
+    if isinstance(key, Mapping):
+        key = tuple(key.values())
+    elif isinstance(key, np.ndarray | np.generic):
+        key = key.tolist()
+    return tuple(map(key_of, key)) if isinstance(key, tuple | list) else key
 
 
 class Seen(NamedTuple):

@@ -95,7 +95,6 @@ class Potential:
         self, shaping: Shaping, machine: PushdownRewardMachine, operators: MachineOperators
     ) -> None:
         self.shaping = shaping
-        self.machine = machine
         self.operators = operators
         self._states = {u: number for number, u in enumerate((*machine.states, *machine.final))}
         self._symbols = {z: number for number, z in enumerate(machine.stack, start=1)}

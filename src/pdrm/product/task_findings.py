@@ -6,13 +6,14 @@ without chance (`machines/findings`): every loop found is real, longer ones are 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import inf
 
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.own_worlds import OwnEnvironment
-from pdrm.errors import CannotTranslate, Finding, TaskWarning, warn_caller
+from pdrm.errors import CannotTranslate, Finding, TaskWarning, UndefinedMove, warn_caller
 from pdrm.machines.findings import PaidMove, PayingLoop, find_paying_loops
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import replace_top, rule_at
@@ -123,47 +124,40 @@ def _survey(domain: FiniteDomain, machine: PushdownRewardMachine) -> _Survey:
         every = [one for effects in found[head] for one in effects if one]
         return [(one.target, one.replacement) for one in every]
 
-    possible = np.flatnonzero(domain.arrays.start_probability > 0)
-    starts = (domain.states + possible).tolist()
-    saturate(moves, [((place, machine.start), (machine.stack[0], None)) for place in starts])
+    arrays, starts = domain.arrays, []
+    for start in np.flatnonzero(arrays.start_probability > 0):
+        here, label = machine.begin().after, arrays.start_label[start]
+        with suppress(UndefinedMove):  # an episode says so
+            if label != NO_LABEL and here.state not in machine.final:
+                here = machine.step(here, domain.labels[label]).after
+            starts.append(((int(arrays.start_state[start]), here.state), (*here.stack, None)))
+    saturate(moves, starts)
     return found
 
 
 def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -> _Actions:
+    """The actions at a head: the silent move alone if there is one, and none if the episode has ended."""
     (place, state), top = head
-    if state in machine.final:
-        return []
-    here = state, top
-    effects = _list_effects(domain, place)
-    if rule_at(machine, here, None) is not None:
-        effects = [[(place, None, 0.0)]]  # a silent move
+    arrays, here = domain.arrays, (state, top)
 
     def read(there: int, label: Label | None, reward: float) -> PaidMove | None:
         rule = rule_at(machine, here, label)
         if rule is None:
-            stays = PaidMove((there, state), (top,), reward, label, None)
-            return stays if label is None else None
+            return None
         after, replacement = replace_top(here, rule)
         return PaidMove((there, after), replacement, reward + rule.reward, label, rule)
 
-    return [[read(*one) for one in action] for action in effects]
-
-
-def _list_effects(domain: FiniteDomain, place: int) -> list[list[tuple[int, Label | None, float]]]:
-    """The outcomes of each action: the next place, the label (None: nothing is read), and what the environment pays; no actions
-    if the environment has ended. A start is an action at a place of its own, numbered after all others."""
-    arrays = domain.arrays
-    start = place - domain.states
-    if start >= 0:
-        where, number = arrays.start_state[start].item(), arrays.start_label[start].item()
-        return [[(where, None if number == NO_LABEL else domain.labels[number], 0.0)]]
+    if state in machine.final:
+        return []
+    if rule_at(machine, here, None) is not None:
+        return [[read(place, None, 0.0)]]
     if arrays.terminal[place]:
         return []
     columns = (arrays.next, arrays.label, arrays.reward, arrays.probability)
     rows = zip(*(column[place].tolist() for column in columns), strict=True)
     return [
         [
-            (there, domain.labels[number], reward)
+            read(there, domain.labels[number], reward)
             for there, number, reward, chance in zip(*row, strict=True)
             if chance > 0
         ]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from functools import partial
 from importlib.util import find_spec
 from math import isfinite
@@ -31,11 +32,9 @@ from pdrm.domains.own_worlds import (
     LabelsAtReset,
     check_function,
     check_weight,
-    label_at_reset_in_info,
     labels_in_info,
     name_function,
     read_label,
-    snapshot,
 )
 from pdrm.domains.pictures import list_stack
 from pdrm.errors import (
@@ -141,8 +140,6 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._labels_at_reset = labels_at_reset
         if labels_at_reset is not None:
             check_function("labels_at_reset", labels_at_reset, RESET_CALL)
-        elif self._from_info:
-            self._labels_at_reset = label_at_reset_in_info
         if remember is not None:
             check_function("remember", remember, "remember(env)")
         self._remember = remember
@@ -178,11 +175,11 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observation, info = self._check(self.env.reset(seed=seed, options=options), RESET_RETURNS)
         check_observation(self.env.observation_space, observation)
         self._state, self._stack, paid = self._rows.begin()
-        label = None
+        events = info.get("label") if self._from_info else None
         try:
             if self._labels_at_reset is not None:
                 events = self._labels_at_reset(observation, {**info, "env": self.env})
-                label = None if events is None else read_label(events, self._events)
+            label = None if events is None else read_label(events, self._events)
             if label is not None:
                 self._state, self._stack, more = self._rows.step(self._state, self._stack, label)
                 paid += more
@@ -191,7 +188,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except Exception as error:
             self._note(error, self._labels_at_reset)
             raise
-        self._observation = None if self._from_info else snapshot(observation)
+        self._observation = None if self._from_info else deepcopy(observation)
         self._going = True
         return seen, {**info, "machine": self._record(paid, 0.0, 0.0, False, label)}
 
@@ -199,7 +196,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Take one action: the environment moves, the machine reads the label of the move, and both pay."""
         if not self._going:
             raise EpisodeOver("no episode is under way", fix="call `reset` before `step`")
-        remembered = None if self._remember is None else snapshot(self._remember(self.env))
+        remembered = None if self._remember is None else deepcopy(self._remember(self.env))
         moved = self.env.step(action)
         self._taken += 1
         self._going = False
@@ -217,8 +214,8 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except Exception as error:
             self._note(error, self._labels)
             raise
-        if not self._from_info:
-            self._observation = snapshot(observation)
+        if not self._from_info:  # environments may change the array they gave
+            self._observation = deepcopy(observation)
         ended = bool(terminated) and not self.ignore_end
         final = state in self._final
         weighted = self.reward_weight * own if self.reward_weight else 0.0

@@ -9,9 +9,10 @@ from sb3_contrib import QRDQN, TQC, CrossQ, RecurrentPPO
 from stable_baselines3 import DDPG, DQN, PPO, SAC, TD3
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
-from pdrm import catalogue, parse, wrap
+from pdrm import catalogue, domain, parse, wrap
 from pdrm.domains import FiniteEnv
 from pdrm.domains.environments import WaterEnv
+from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting
 from pdrm.language import to_text
 from pdrm.learning.deep.sb3 import CounterfactualReplayBuffer
@@ -23,7 +24,7 @@ ENVS = 3
 
 
 def letter_env(limit=12):
-    return wrap(FiniteEnv("letter", step_limit=limit), LETTER, "info", k=1, flatten=True)
+    return wrap(FiniteEnv(domain("letter", step_limit=limit)), LETTER, "info", k=1, flatten=True)
 
 
 def buffer_for(env, size=10, n_envs=1, **given):
@@ -130,7 +131,7 @@ def test_kept_stacks_are_stepped_as_the_whole_ones(k):
 def test_a_stack_too_high_to_be_seen_is_left_out():
     """As low a depth as the episodes need: counterfactual ones would push on."""
     depth = 13
-    bare = FiniteEnv("letter", step_limit=12)
+    bare = FiniteEnv(domain("letter", step_limit=12))
     model = agent(wrap(bare, LETTER, "info", k="full", flatten=True, depth=depth))
     model.learn(40)
     buffer = model.replay_buffer
@@ -161,7 +162,7 @@ def test_rows_are_drawn_uniformly_by_what_is_seen_and_below_as_observed():
 
 def water(*, continuous):
     def made():
-        world = WaterEnv("water-17", continuous=continuous, step_limit=50)
+        world = WaterEnv(WaterWorld(continuous=continuous, step_limit=50))
         return wrap(world, "water", "info", k=1, flatten=True)
 
     return DummyVecEnv([made, made])
@@ -226,7 +227,7 @@ def test_a_dictionary_has_the_same_rows_as_the_vector(k):
     """Two buffers live through the same steps, one with each form; they sample the same, put in the other form."""
     paint = catalogue("paint")
     forms = [
-        wrap(FiniteEnv("paint", step_limit=30), paint, "info", k, flatten=flat)
+        wrap(FiniteEnv(domain("paint", step_limit=30)), paint, "info", k, flatten=flat)
         for flat in (False, True)
     ]
     inner, rng = forms[0].env.observation_space, np.random.default_rng(3)
@@ -266,7 +267,7 @@ def test_a_dictionary_has_the_same_rows_as_the_vector(k):
 
 
 def test_agents_take_a_dictionary():
-    model = agent(wrap(FiniteEnv("letter", step_limit=12), LETTER, "info"))
+    model = agent(wrap(FiniteEnv(domain("letter", step_limit=12)), LETTER, "info"))
     model.learn(40)
     assert len(model.replay_buffer.sample(16).rewards) == 16
 
@@ -314,7 +315,7 @@ def test_what_a_wrapper_outside_changes_is_refused():
             agent(changed).learn(60)
     assert agent(Doubles(letter_env()), counterfactuals=0).learn(60)
     inside = gymnasium.wrappers.TransformReward(
-        FiniteEnv("letter", step_limit=12), lambda reward: reward + 0.1
+        FiniteEnv(domain("letter", step_limit=12)), lambda reward: reward + 0.1
     )
     model = agent(wrap(inside, LETTER, "info", flatten=True))
     model.learn(60)
@@ -332,7 +333,7 @@ def test_normalised_observations_keep_the_machines_part():
         def made(flatten=flatten):
             seen = gymnasium.spaces.Dict({"at": gymnasium.spaces.Box(-np.inf, np.inf, (1,))})
             bare = gymnasium.wrappers.TransformObservation(
-                FiniteEnv("letter", step_limit=12),
+                FiniteEnv(domain("letter", step_limit=12)),
                 lambda at: {"at": np.array([float(at)], np.float32)},
                 seen,
             )
@@ -358,7 +359,9 @@ def test_another_machine_is_noticed_in_the_first_step():
     other = parse(to_text(LETTER).replace("0.01", "0.02"))
     model = agent(letter_env())
     model.learn(30)
-    model.set_env(wrap(FiniteEnv("letter", step_limit=12), other, "info", k=1, flatten=True))
+    model.set_env(
+        wrap(FiniteEnv(domain("letter", step_limit=12)), other, "info", k=1, flatten=True)
+    )
     with pytest.raises(BadSetting, match="made for"):
         model.learn(30)
 

@@ -143,17 +143,17 @@ def check_world(world: JaxWorld) -> None:
         reason = str(error).strip().partition("\n")[0]
         fix = "write it with jax.numpy, without `if` on values: jnp.where(hit, 1.0, 0.0)"
         raise BadDomainSetting(f"`{world.name}` cannot be traced: {reason}", fix=fix) from error
-    for name, shape, wanted in (
+    begun, stepped = (
+        jax.tree.map(lambda one: (one.shape, one.dtype.name), part) for part in (state, after)
+    )
+    for name, found, wanted in (
         ("label", label.shape, (len(world.events),)),
         ("observe", seen.shape, (world.observation_size,)),
+        ("step", stepped, begun),
     ):
-        if shape != wanted:
-            fault = f"`{name}` of `{world.name}` returns an array of shape {shape}"
+        if found != wanted:
+            fault = f"`{name}` of `{world.name}` returns an array of shape {found}"
             raise BadDomainSetting(fault, fix=f"return one of shape {wanted}")
-    kinds = [jax.tree.map(lambda one: (one.shape, one.dtype), part) for part in (state, after)]
-    if kinds[0] != kinds[1]:
-        fault = f"`step` of `{world.name}` returns {after}, but `reset` returns {state}"
-        raise BadDomainSetting(fault, fix="return a state of the same shapes and types")
 
 
 def own_domain(world: JaxWorld) -> JaxDomain:
