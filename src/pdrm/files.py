@@ -39,7 +39,7 @@ FilePath = str | os.PathLike[str]
 
 LARGEST_TEXT = 4 * 2**20
 """Bytes of a text (a machine, a study, JSON) at most."""
-LONGEST_LINE = 10_000
+LONGEST_LINE = 50_000
 """Characters of one line at most."""
 MOST_LINES = 100_000
 """Lines of a machine's text at most."""

@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_said_with_its_place():
     for text, place in (
         ("events a\nu -> : a, 1", "f.pdrm:2:6"),
         ("events a\nfor x in:", "f.pdrm:2:9"),
-        ("x" * 10_001, "f.pdrm:1:10001"),
+        ("x" * 50_001, "f.pdrm:1:50001"),
     ):
         with pytest.raises(PdrmError, match=place):
             lay_out(text, "f.pdrm")

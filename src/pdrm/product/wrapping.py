@@ -20,6 +20,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
+import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import RecordEpisodeStatistics
@@ -188,7 +189,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         except Exception as error:
             self._note(error, self._labels_at_reset)
             raise
-        self._observation = None if self._from_info else deepcopy(observation)
+        self._observation = None if self._from_info else _copy(observation)
         self._going = True
         return seen, {**info, "machine": self._record(paid, 0.0, 0.0, False, label)}
 
@@ -215,7 +216,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             self._note(error, self._labels)
             raise
         if not self._from_info:  # environments may change the array they gave
-            self._observation = deepcopy(observation)
+            self._observation = _copy(observation)
         ended = bool(terminated) and not self.ignore_end
         final = state in self._final
         weighted = self.reward_weight * own if self.reward_weight else 0.0
@@ -479,6 +480,11 @@ class Shaped(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 # --- Checks
+
+
+def _copy(observation: Any) -> Any:
+    """A copy, because an environment may change what it has returned."""
+    return observation.copy() if isinstance(observation, np.ndarray) else deepcopy(observation)
 
 
 def _read_reward(reward: Any) -> float:
