@@ -62,7 +62,6 @@ SLOW = (
         "tests/test_",
         "tests/properties/",
         "tests/pages/",
-        "tests/report/",
         "tests/experiments/",
     ),
     *("tests/cli/", "tests/analysis/", "tests/product/"),

@@ -435,7 +435,7 @@ class WrongKind(BadSetting, code="E0809"):
 
 class DoesNotApply(BadSetting, code="E0810"):
     """The task or the agent does not allow it: a table cannot learn in a continuous domain, an agent that chooses among actions cannot push
-    in all directions, a report without a no has no witness, one without a yes nothing to certify."""
+    in all directions, a witness needs a k that is not enough, a certificate one that is."""
 
 
 class NoMachine(BadSetting, code="E0811"):

@@ -1,7 +1,7 @@
 """The loss of the best deterministic k-policy from the start: bounds that hold whenever the search is stopped.
 
-If moves have no chance, by best-first search. A node is a partial k-policy, played when it is made as far as it knows. Its key is
-what it has earned and the optimal value of where each episode stands: no completion earns more. The search ends when the highest
+If moves have no chance, by best-first search. A node is a partial k-policy, played up to its first undecided class when it is made.
+Its key, what it has earned plus the optimal value of where it stands, bounds every completion. The search ends when the highest
 key is at most the best complete policy. Complete ones are improved by changing the action of one class at a time.
 
 With chance, by branch and bound. The bound of a partial policy is the optimal start value of the explored product in which its
@@ -228,7 +228,7 @@ class _BestFirst(ABC):
                 made.append(({**policy, chosen: action}, (chosen, action, choices), copies))
         bound = max(self.found, bound, *(node[2] for node in heap))
         low, high = self.values.start
-        least = max(0.0, low - bound - self.error)
+        least = max(0.0, low - bound - self.error)  # no k-policy earns more than `bound`
         return Loss(least, high - self.found + self.error, self.policy, self.classes)
 
 

@@ -23,7 +23,7 @@ from pdrm.task import Task
 MOST_HEADS, MOST_LINES = 5_000, 100_000
 """Entries and lines of a certificate at most: checking them in fractions takes minutes otherwise."""
 ROUNDS, INWARDS = 30, 3
-"""Of finding ranges; in the first of them those that hold may become narrower (Echo needs it)."""
+"""The most iterations for the ranges; in the first few, ranges that hold may also shrink (Echo needs it)."""
 WIDER = 1e-13
 """The share of the largest worth by which ranges that do not hold are widened."""
 Ranges = dict[Exit, Interval]

@@ -33,7 +33,7 @@ Head = tuple[State, Symbol]
 
 
 class DraftMove(NamedTuple):
-    """A move at a head for some labels, which are a diagram (silent if None); the push has its top first."""
+    """A move at a head for some labels, a node of the diagrams in `sets` (silent if None); the push has its top first."""
 
     labels: int | None
     target: State

@@ -505,7 +505,7 @@ class SAC(OffPolicy):
     ent_coef: float | None = None
     """The weight of entropy (default: learnt, towards `target_entropy`)."""
     target_entropy: float | None = None
-    """The entropy that `ent_coef` is learnt for (default: minus the number of an action's numbers)."""
+    """The entropy that `ent_coef` is learnt for (default: minus the dimension of an action)."""
 
 
 # --- The agents by name

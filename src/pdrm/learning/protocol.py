@@ -1,7 +1,7 @@
 """The agent protocol: what a run asks of an agent, its learner and its policy. Nobody has to inherit from anything.
 
-An agent is settings. Its learner trains on one task with one seed; its policy acts. What is optional is a protocol of its own
-below, and is used if it is there. Last comes how a run sees an agent of others: how long it trains, and what identifies it.
+An agent is settings. Its learner trains on one task with one seed; its policy acts. Optional abilities are protocols of
+their own below, used if they are implemented. Last comes how a run sees an agent of others: how long it trains, and what identifies it.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Resumable(Protocol):
     """A learner that resumes: a run that was stopped continues, and its policy can be loaded from the run's folder."""
 
     def save(self) -> Arrays:
-        """All that is needed to continue, as arrays."""
+        """All that decides what comes next, the random generator included, as arrays."""
 
     def load(self, arrays: Arrays, /) -> None:
         """Continue from what `save` returned."""

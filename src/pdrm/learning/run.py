@@ -208,7 +208,7 @@ class Run:
     ) -> Evaluation:
         """Play episodes without exploration, and sum them up in a dictionary.
 
-        Its `ends` count the machine's last states; `truncated in …` those of episodes that a limit ended, `truncated` of them in all.
+        `ends` counts episodes by the machine's last state. Those that a limit ended appear as `truncated in STATE`; `truncated` is their total.
         `mean_discounted_return`, with the task's `discount`, is what to compare with an optimal value.
 
         Args:

@@ -1,6 +1,6 @@
 """The loop that trains runs to the end, each in a folder of its own: tables, networks and agents of others alike.
 
-A run that was stopped continues from its checkpoint to the very result it would have had. Two processes that want the same run
+A run that was stopped continues from its checkpoint to the same result, if its learner can save; otherwise it begins again. Two processes that want the same run
 take turns at its folder.
 """
 
@@ -94,8 +94,8 @@ Watch = Callable[[Status], None]
 
 @contextmanager
 def defer_interrupt() -> Iterator[Callable[[], None]]:
-    """Let Ctrl-C wait, because an interrupt in the middle of an update would leave a run where no undisturbed run ever is: the first
-    is only noted (a line says so at once), and raised by the function that is yielded; a second one acts at once.
+    """Delay Ctrl-C to a point between two updates. The first is noted, and raised by the function that is yielded; a second one acts
+    at once.
 
     >>> with defer_interrupt() as raise_if_asked:
     ...     raise_if_asked()
@@ -359,7 +359,7 @@ def _begin(runs: list[Placed]) -> list[Course]:
 
 
 def seconds_between_checkpoints() -> float:
-    """5 unless the environment says otherwise: workers that end with their study (Ctrl-C) write none at the end."""
+    """5, or what the environment variable says. Workers that Ctrl-C ends write no last checkpoint, so it must be short."""
     word = os.environ.get(EVERY_SECONDS, "5")
     try:
         return float(word)

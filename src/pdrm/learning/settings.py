@@ -271,9 +271,10 @@ def describe_settings(kind: type) -> dict[str, str]:
 
 def list_settings(kind: type[BuiltInAgent]) -> str:
     """Every setting of an agent with its usual value and its meaning, for `help`."""
-    usual, lines = vars_of(kind().settled()), ["Settings, by name:"]
-    for name, text in describe_settings(kind).items():
-        lines += [f"    {name} = {usual[name]}", f"        {text}"]
+    texts, lines = describe_settings(kind), ["Settings, by name:"]
+    for field in fields(kind):
+        usual = kind.usual.get(field.name) if field.default is None else field.default
+        lines += [f"    {field.name} = {usual}", f"        {texts[field.name]}"]
     return "\n".join(lines)
 
 

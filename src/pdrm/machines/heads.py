@@ -221,7 +221,9 @@ def _greatest_gains(machine: PushdownRules, gain: Callable[[Settled], int]) -> d
     settled = [
         (state, settle(machine, Settled(state, (top,)))) for state, top in machine._silent_rules()
     ]
-    for turn in range(2 * len(greatest) + 1):  # a sum that grows for longer grows without bound
+    for turn in range(
+        2 * len(greatest) + 1
+    ):  # a sum that grows for more turns than there are states grows without bound
         before = dict(greatest)
         for state, one in settled:
             sum_of_gains = gain(one) + (0 if one.known else greatest[one.state])

@@ -87,7 +87,7 @@ def inspect_task(task: Task) -> list[Finding]:
 
 
 def warn_of_tasks(*tasks: Task) -> None:
-    r"""Warn of what is more often a mistake, through Python's own warnings, once for each task. The catalogue's have nothing of it.
+    r"""Warn of likely mistakes, through Python's own warnings, once for each task. Tasks of the catalogue are skipped.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as found:

@@ -203,10 +203,10 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._going = False
         observation, reward, terminated, truncated, info = self._check(moved, STEP_RETURNS)
         try:
-            told = info if self._from_info else {**info, "env": self.env}
+            shown = {**info, "env": self.env}
             if self._remember is not None:
-                told["before"] = remembered
-            events = self._labels(self._observation, action, observation, told)
+                shown["before"] = remembered
+            events = self._labels(self._observation, action, observation, shown)
             label = read_label(events, self._events)
             state, stack, paid = self._rows.step(self._state, self._stack, label)
             self._state, self._stack = state, stack

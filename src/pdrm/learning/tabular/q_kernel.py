@@ -47,7 +47,7 @@ from pdrm.product.hash_kernel import FREE, find_key, ix
 def shape(
     potentials: Potentials, here: int, there: int, ends: bool, states: int, gamma: float
 ) -> float:
-    """The shaping reward of a step between configurations (ReadableQLearning.shape)."""
+    """The shaping reward of a step between configurations (ReadableQLearning.update)."""
     value, factor, shift = potentials.value, potentials.factor, potentials.shift
     now = factor * float(value[here // states, here % states]) + shift
     later = 0.0

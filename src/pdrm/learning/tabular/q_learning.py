@@ -336,7 +336,7 @@ class ReadableQLearning(ReadableLearner):
         return gained
 
     def choose_action(self, s: int, here: Configuration, _option: int, /) -> int:
-        """An ε-greedy action; the stack is observed first."""
+        """An ε-greedy action; before it the stack joins those observed (Algorithm 1, lines 6 and 7)."""
         if self.extras.counterfactuals is not Counterfactuals.NONE:
             self.observe(here.stack)
         return self.choose(self.values(s, here))

@@ -1,8 +1,7 @@
 """The tables of the tabular learners, the pieces that their kernels share, and greedy episodes.
 
-As an ordinary function of arrays, drawing, choosing, looking up or making a row made the loops two
-to six times slower, inlined or not (Numba 0.68): each call counted references to its arrays. The
-pieces, and the loops themselves, make no array and are compiled `uncounted`.
+The pieces, and the loops themselves, are compiled `uncounted`: counting references to arrays at each
+call made the loops two to six times slower, inlined or not (Numba 0.68). So they must make no array.
 """
 
 from __future__ import annotations
