@@ -127,8 +127,8 @@ def test_a_python_file_sets_study(tmp_path):
         ('agent = "q"', 'agent = "qq"', 12, "qq"),
         ("seeds = [3, 5]", "seeds = 99999999999", 3, "the seeds are 99999999999"),
         ('machine = "task.pdrm"', 'machine = "letterr"', 22, "letterr"),
-        ("k = 1", "k = -1", 13, "k is `-1`"),
-        ("k = 1", 'k = "all"', 13, "k is `all`"),
+        ("k = 1", "k = -1", 13, "k is -1"),
+        ("k = 1", 'k = "all"', 13, "k is 'all'"),
         ("k = 1", "k = 1.5", 13, "panels[1].agents[1].k is 1.5"),
         (
             "settings = { learning_rate = 0.5 }",

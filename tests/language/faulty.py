@@ -66,7 +66,7 @@ FAULTY: dict[str, str | bytes] = {
     "too-deep": swap("{t}, #", "(" * 60 + "t" + ")" * 60 + ", #"),
     "too-many-negations": swap("{t}, #", "!" * 200 + "t, #"),
     "for-too-deep": GOOD + "".join(" " * depth + f"for v{depth} in a:\n" for depth in range(60)),
-    "line-too-long": swap("{t}, #", "t" * 20_000 + ", #"),
+    "line-too-long": swap("{t}, #", "t" * 60_000 + ", #"),
     "not-utf-8": GOOD.encode().replace(b"done", b"d\xf6ne", 1),
     "several-names": swap("{t}", "{T}").replace("z / A z", "z / C z"),
     "several-lines": swap("final ", "fnial ").replace("A / eps", "A eps"),
@@ -234,7 +234,7 @@ FAULTY |= {
     "word-in-the-comment": GOOD + "for x in q:\n    u1 -> u0 : {x}, B / eps, 0 // q\n",
     "word-before-the-comment": GOOD + "u1 -> u0 : {q, qq}, B / eps, 0 // q\n",
     "line-of-a-loop-too-long": GOOD
-    + f"for x in a b:\n    u1 -> u0 : {{x}}, {'B ' * 5_000}/ eps, 0\n",
+    + f"for x in a b:\n    u1 -> u0 : {{x}}, {'B ' * 30_000}/ eps, 0\n",
     "json-ends-early": '{\n  "pdrm": 1,\n  "start": "u"\n',
     "json-array": "[1]\n",
     "json-odd-character": '{\n  "pdrm": 1;\n}\n',
