@@ -83,3 +83,33 @@ def test_no_values_without_a_discount():
     for discount in (1.0, 1.5, -0.1, float("nan")):
         with pytest.raises(NoDiscount):
             bound_values(built("paint"), discount)
+
+
+def test_choices_that_take_turns_do_not_go_on_for_ever():
+    """A product in which extrapolating after every round led from one choice to the other and back."""
+    machine = parse(
+        "events a b c d\nstack # A\nstates s u t\nstart s\nfinal over\notherwise go t -1\n"
+        "s -> u : c, # / eps, 1\nu -> t : c | b, z / A, -10"
+    )
+    world = from_arrays(
+        "turns",
+        [[[3, 2, 3], [0, 3, 0]], [[2, 3, 2], [3, 0, 2]], [[0, 2, 0], [3, 2, 1]], [[3, 3, 2], [2, 3, 1]]],
+        [[[1, 0, 0], [1, 1, 1]], [[1, 1, 1], [0, 0, 0]], [[0, 1, 0], [0, 1, 0]], [[0, 0, 0], [0, 0, 1]]],
+        [("b", "d"), ("c",)],
+        step_limit=100,
+        probability=[
+            [[0, 1, 0], [0, 1, 0]],
+            [[1 / 3, 2 / 3, 0], [0.375, 0.375, 0.25]],
+            [[0.375, 0.375, 0.25], [0.1, 0.9, 0]],
+            [[0.1, 0.9, 0], [0.1, 0.9, 0]],
+        ],
+        reward=[
+            [[0.2, 0, 0], [0, -0.01, 0]],
+            [[0.3, 0, 1 / 3], [-1, 2, 0]],
+            [[10, 0.3, -0.3], [1 / 3, -0.3, 10]],
+            [[1, -10, 0], [-1, 1, 1 / 3]],
+        ],
+    )  # fmt: skip
+    product = FiniteProduct(world, machine)
+    product.explore()
+    assert bound_values(product, 8998192055486251 / 9007199254740992).width < 1e-3

@@ -127,7 +127,7 @@ def improve(
         begin, end = first[component], first[component + 1]
         if not expanded[begin]:
             continue
-        outside, returns = 0.0, end > begin + 1
+        outside, returns, least = 0.0, end > begin + 1, np.inf
         for i in range(begin, end):
             for y in lead[i].flat:
                 outside = max(outside, error[y])
@@ -159,7 +159,9 @@ def improve(
                     for o in range(outcomes):
                         q += weight[row, o] * value[kept_lead[at, o]]
                     value[at] = q
-            extrapolate(before[begin:end], last[begin:end], value[begin:end], discount)
+            if change < least:  # or two choices could take turns for ever
+                extrapolate(before[begin:end], last[begin:end], value[begin:end], discount)
+                least = change
         largest = max(largest, change)
         error[begin:end] = discount * outside + slack
         if returns:
