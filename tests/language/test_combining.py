@@ -113,6 +113,13 @@ def test_silent_moves_are_made_before_it_ends():
     assert (run.accepted, run.reward) == (True, 13)
 
 
+def test_it_ends_although_a_part_has_popped_its_last_symbol():
+    one = parse("name one\nevents a\nstart u\nfinal done\notherwise stay 0\nu -> done : a, 1")
+    rule = "u -> u : a, # / eps, 0"
+    other = parse(f"name other\nevents a\nstack #\nstart u\nfinal over\notherwise stay 0\n{rule}")
+    assert combine([one, other], "one").run("a").accepted
+
+
 def test_parts_of_a_list_have_their_own_names():
     same = [pdrm.from_ltlf("F a", name="x"), pdrm.from_ltlf("F b", name="x")]
     assert final(pdrm.combine(same, "x & !x~1"), "a", "b", "b a") == [True, False, False]

@@ -212,6 +212,7 @@ class Product:
         falls = any(
             found for head, found in moves.items() if head != begin and head[1] == self.empty
         )
+        final = tuple(dict.fromkeys(place for place, _ in moves if place.phase == ENDED))
         start = begin
         if not falls:
             start = self.start, self.bottom
@@ -221,7 +222,7 @@ class Product:
             self.sets,
             start,
             moves,
-            tuple(dict.fromkeys(place for place, _ in moves if place.phase == ENDED)),
+            final,
             Otherwise.error() if strict else None,
             lambda place: ".".join([*place.states, *{place.phase} - {RUN, ENDED}]),
             self._name_symbol,
