@@ -114,10 +114,12 @@ def test_silent_moves_are_made_before_it_ends():
 
 
 def test_it_ends_although_a_part_has_popped_its_last_symbol():
-    one = parse("name one\nevents a\nstart u\nfinal done\notherwise stay 0\nu -> done : a, 1")
+    one = pdrm.parse("name one\nevents a\nstart u\nfinal done\notherwise stay 0\nu -> done : a, 1")
     rule = "u -> u : a, # / eps, 0"
-    other = parse(f"name other\nevents a\nstack #\nstart u\nfinal over\notherwise stay 0\n{rule}")
-    assert combine([one, other], "one").run("a").accepted
+    other = pdrm.parse(
+        f"name other\nevents a\nstack #\nstart u\nfinal over\notherwise stay 0\n{rule}"
+    )
+    assert pdrm.combine([one, other], "one").run("a").accepted
 
 
 def test_parts_of_a_list_have_their_own_names():
