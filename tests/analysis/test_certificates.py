@@ -133,3 +133,10 @@ def test_a_check_is_not_kept_in_memory(proofs):
     del check
     gc.collect()
     assert left() is None
+
+
+def test_a_deeply_nested_file_is_no_certificate(tmp_path):
+    file = tmp_path / "deep.json"
+    file.write_text("[" * 100_000)
+    with pytest.raises(BadCertificate):
+        verify(file)

@@ -19,7 +19,13 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pdrm.errors import BadCertificate, UndefinedMove
-from pdrm.files import LARGEST_CERTIFICATE, MALFORMED, read_bytes, write_atomically
+from pdrm.files import (
+    LARGEST_CERTIFICATE,
+    MALFORMED,
+    parse_record,
+    read_bytes,
+    write_atomically,
+)
 
 FORMAT = "pdrm certificate 4"
 QUESTIONS = ("start", "everywhere")
@@ -109,10 +115,9 @@ class Certificate:
 
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate; its size, shape and numbers are checked, not yet what it proves."""
-    data = read_bytes(Path(path))
-    demand(len(data) <= LARGEST_CERTIFICATE, f"{path} is larger than {LARGEST_CERTIFICATE:,} bytes")
+    data = read_bytes(Path(path), LARGEST_CERTIFICATE)
     try:
-        record = json.loads(data)
+        record = parse_record(data)
         demand(record.pop("format", None) == FORMAT, f"{path} is not a certificate of this version")
         kinds = get_type_hints(Certificate)
         certificate = Certificate(**{name: _read(one, kinds[name]) for name, one in record.items()})

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from pdrm.errors import BadPolicyFile, BadSetting
-from pdrm.files import MALFORMED, read_bytes, write_atomically
+from pdrm.files import (
+    LARGEST_CERTIFICATE,
+    MALFORMED,
+    parse_record,
+    read_bytes,
+    write_atomically,
+)
 from pdrm.machines.transitions import Stack
 
 FORMAT = "pdrm k-policy 1"
@@ -61,7 +67,7 @@ class KPolicy:
 def load_k_policy(path: str | Path) -> KPolicy:
     """Read a policy that `KPolicy.save` wrote."""
     try:
-        record = json.loads(read_bytes(Path(path)))
+        record = parse_record(read_bytes(Path(path), LARGEST_CERTIFICATE))
         if record["format"] != FORMAT:
             raise ValueError(f"it is not in the format `{FORMAT}`")
         actions = tuple(map(str, record["actions"]))
