@@ -24,6 +24,9 @@ QUICKLY_COMPILED = " ".join(
 )
 os.environ.setdefault("XLA_FLAGS", QUICKLY_COMPILED)
 
+# The threads of PyTorch, two for each worker, would wait for each other most of the time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # What JAX compiled once is read back the next time, in workers, in processes that tests start, and when the tests are run again.
 COMPILED = Path(__file__).parent.parent / ".cache" / "compiled"
 MOST_COMPILED = 500 * 2**20
