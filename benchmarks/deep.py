@@ -204,7 +204,7 @@ def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
     """Both at these settings, in turns until the seconds are over, at least once each."""
     training = water_training(given)
     burst = burst_of(training, 1)
-    peer = sb3_ppo(PPO.like_sb3(**given).settled())
+    peer = sb3_ppo(PPO.like_sb3(**given).resolved())
     steps = training.algorithm.steps_per_iteration
     burst()
     turns = max(1, round(NOTICEABLE / seconds_of(burst)))

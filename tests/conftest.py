@@ -29,12 +29,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # What JAX compiled once is read back the next time, in workers, in processes that tests start, and when the tests are run again.
 COMPILED = Path(__file__).parent.parent / ".cache" / "compiled"
-MOST_COMPILED = 500 * 2**20
+MAX_COMPILED = 500 * 2**20
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-    if (
-        COMPILED.exists()
-        and sum(file.stat().st_size for file in COMPILED.iterdir()) > MOST_COMPILED
-    ):
+    if COMPILED.exists() and sum(file.stat().st_size for file in COMPILED.iterdir()) > MAX_COMPILED:
         shutil.rmtree(COMPILED)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")

@@ -89,13 +89,13 @@ class SeveralErrors(PdrmError, code="E0001"):
         return "\n\n".join(str(error) for error in self._errors)
 
 
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 """The maximum number of errors reported at once."""
 
 
 def raise_all(errors: Iterable[PdrmError]) -> None:
     """Raise the one error, or all of them together (as many as are reported), or nothing."""
-    found = list(islice(errors, MOST_FAULTS))
+    found = list(islice(errors, MAX_FAULTS))
     if found:
         raise SeveralErrors(found) if len(found) > 1 else found[0]
 

@@ -37,37 +37,37 @@ FilePath = str | os.PathLike[str]
 # A file may be damaged or hostile, and a small one can stand for something endless. With these limits reading ends within seconds
 # and half a gigabyte, with what was read or with an error that has a place.
 
-LARGEST_TEXT = 4 * 2**20
+MAX_TEXT_BYTES = 4 * 2**20
 """Bytes of a text (a machine, a study, JSON) at most."""
-LONGEST_LINE = 50_000
+MAX_LINE_LENGTH = 50_000
 """Characters of one line at most."""
-MOST_LINES = 100_000
+MAX_LINES = 100_000
 """Lines of a machine's text at most."""
 DEEPEST = 40
 """Parentheses, negations, blocks or JSON values inside each other at most."""
-MOST_RULES = 20_000
+MAX_RULES = 20_000
 """Rules of a machine that is read at most; also names on one of its lines."""
-MOST_SYMBOLS = 5_000
+MAX_SYMBOLS = 5_000
 """Symbols on the right-hand sides of a grammar at most."""
-MOST_DIAGRAM_NODES = 200_000
+MAX_DIAGRAM_NODES = 200_000
 """Nodes of the decision diagrams that a formula or a combination of machines is worked out with: some 100 MB."""
-MOST_VARIABLES = 300
+MAX_VARIABLES = 300
 """Events, and operators of a formula, that one diagram may ask for."""
-DEEPEST_FORMULA, LONGEST_FORMULA, MOST_OPERATORS = 100, 5_000, 200
+MAX_FORMULA_DEPTH, MAX_FORMULA_LENGTH, MAX_OPERATORS = 100, 5_000, 200
 """Operators and parentheses inside each other, words and signs, and different temporal operators of a formula at most."""
-MOST_WORKED_OUT = 4_000
+MAX_AUTOMATON_STATES = 4_000
 """States that are worked out for a formula, an expression or a combination of machines at most."""
-LARGEST_ARRAYS = 2**27
+MAX_ARRAY_BYTES = 2**27
 """Bytes of the arrays that a compressed `.npz` may unpack to; one that is not compressed may hold as many as the file has."""
-LARGEST_DOMAIN, MOST_CELLS = 112 * 2**20, 250_000
+MAX_DOMAIN_BYTES, MAX_CELLS = 112 * 2**20, 250_000
 """Bytes of a domain's file, and cells of a map, at most."""
-LARGEST_CERTIFICATE = 2**27
+MAX_CERTIFICATE_BYTES = 2**27
 """Bytes of a certificate, and values in it, at most."""
-LARGEST_STUDY = 2**18
+MAX_STUDY_BYTES = 2**18
 """Bytes of a study's file at most."""
-MOST_SILENT_MOVES = 1_000_000
+MAX_SILENT_CHAIN = 1_000_000
 """Silent moves that one symbol on a stack may lead to, one after the other."""
-LARGEST_STEP = 10_000_000
+MAX_STEP_STACK = 10_000_000
 """Symbols on the stacks of one step's silent moves at most, eight more counted for each move: what the readable step keeps."""
 
 # --- Writing: whoever reads a file finds the old content or the new, never half of it
@@ -109,7 +109,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 # --- Reading, never more than is allowed: a device has no end, and a small zip can stand for a large one
 
 
-def read_bytes(path: Path, most: int = LARGEST_TEXT) -> bytes:
+def read_bytes(path: Path, most: int = MAX_TEXT_BYTES) -> bytes:
     """The bytes of a file, or `TooLarge`; whatever the path is, no more than `most` and one are read.
 
     >>> read_bytes(Path("/dev/zero"), 2**20)
@@ -159,7 +159,7 @@ DAMAGED = (*MALFORMED, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, 
 """And those of zipfile and NumPy at damaged bytes."""
 
 
-def read_arrays(data: bytes, most: int = LARGEST_ARRAYS) -> Arrays:
+def read_arrays(data: bytes, most: int = MAX_ARRAY_BYTES) -> Arrays:
     """The arrays in the bytes of an `.npz` file, by name, in C order; `ValueError` says what is wrong.
 
     They may take as many bytes as the file, or `most` if that is more.

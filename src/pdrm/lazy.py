@@ -30,7 +30,7 @@ CHAPTERS = (
 """The packages of the library that have names for users."""
 
 
-HABITS = {
+NAMES_ELSEWHERE = {
     # Names of the package
     "make": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
     "Env": "pdrm.Task(domain, machine).env(k=1), or pdrm.wrap(env, machine, labels)",
@@ -113,8 +113,8 @@ def _suggest(package: str, name: str) -> str:
     """
     if name.startswith("_"):
         return ""
-    if package == "pdrm" and name in HABITS:
-        return HABITS[name]
+    if package == "pdrm" and name in NAMES_ELSEWHERE:
+        return NAMES_ELSEWHERE[name]
     alike = name_alike(name, _find_homes(package))
     return f"did you mean `{alike}`?" if alike else ""
 

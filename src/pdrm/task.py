@@ -275,10 +275,10 @@ class Task(Displayed):
         return LABELS if isinstance(self.domain, WaterWorld) else self.domain.labels
 
     @cached_property
-    def unheard_events(self) -> tuple[str, ...]:
+    def events_never_emitted(self) -> tuple[str, ...]:
         r"""Events that the machine's rules read and the domain never emits: most often a misspelling.
 
-        >>> Task("letter", "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1").unheard_events
+        >>> Task("letter", "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1").events_never_emitted
         ('D',)
         """
         read = frozenset[str]().union(*(events_of(rule.guard) for rule in self.machine.transitions))
@@ -288,9 +288,9 @@ class Task(Displayed):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Notes about what is allowed and is more often a mistake."""
-        if not self.unheard_events:
+        if not self.events_never_emitted:
             return ()
-        named = ", ".join(f"`{event}`" for event in self.unheard_events)
+        named = ", ".join(f"`{event}`" for event in self.events_never_emitted)
         return (f"machine `{self.machine.name}` reads {named}, which `{self.name}` never emits",)
 
     def _check_labels(self) -> None:
@@ -304,7 +304,7 @@ class Task(Displayed):
         """The error that the domain emits an event that the machine does not have."""
         where = self.domain.sources.get(event) if isinstance(self.domain, FiniteDomain) else None
         fix = f"add `{event}` to the machine's `events` line; no rule has to read it"
-        fix = suggest(event, (*self.unheard_events, *self.machine.events), fix)
+        fix = suggest(event, (*self.events_never_emitted, *self.machine.events), fix)
         fault = f"`{self.name}` emits the event `{event}`, which machine `{self.machine.name}` does not have"
         return UnknownEvent(fault, where=where, fix=fix, word=event)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pdrm.analysis.reachable_rows import count_views, find_heads, survey
-from pdrm.analysis.size_claims import MOST_LABELS, all_words
+from pdrm.analysis.size_claims import MAX_LABELS, all_words
 from pdrm.analysis.sizes import sizes, to_json
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting
@@ -42,7 +42,7 @@ def test_a_start_without_a_chance_is_not_counted():
 def test_more_labels_than_can_be_listed_are_refused():
     head = "name m\nstack #\nstart u\notherwise stay 0\n"
     events = " ".join(f"e{i}" for i in range(13))
-    with pytest.raises(BadSetting, match=f"more than {MOST_LABELS:,} labels"):
+    with pytest.raises(BadSetting, match=f"more than {MAX_LABELS:,} labels"):
         all_words(parse(head + f"events {events}\n"))
     assert len(all_words(parse(head + f"events {events}\nexclusive {events}\n")).labels) == 14
 

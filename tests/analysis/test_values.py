@@ -53,9 +53,11 @@ def check_open_intervals_hold_whatever_lies_beyond(seed):
     except PdrmError:
         return
     assert near.stacks.capacity > 0
-    number = {(int(far.place[x]), far.machine_state(x), far.stack(x)): x for x in range(len(far))}
+    number = {
+        (int(far.env_state[x]), far.machine_state(x), far.stack(x)): x for x in range(len(far))
+    }
     for x in range(len(near)):
-        y = number[int(near.place[x]), near.machine_state(x), near.stack(x)]
+        y = number[int(near.env_state[x]), near.machine_state(x), near.stack(x)]
         assert first.lower[x] <= second.upper[y]
         assert second.lower[y] <= first.upper[x]
 

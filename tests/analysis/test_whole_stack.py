@@ -30,7 +30,9 @@ def table_of(rules, otherwise="stay 0"):
 def ring(places, paid):
     """Walk to the next place, push, go, or pop, which costs something at most places."""
     shape = places, 4
-    walk = [[(place + 1) % places, place, place, place] for place in range(places)]
+    walk = [
+        [(env_state + 1) % places, env_state, env_state, env_state] for env_state in range(places)
+    ]
     reward = np.zeros(shape)
     reward[:, POP] = paid
     label = np.tile(np.arange(4), (places, 1))
@@ -66,16 +68,16 @@ def test_a_tower_with_many_exits_at_every_level():
     paid, discount = [-1.0, -0.5, 0.0, -0.8, -0.1], 0.98
     found = WholeStack(ring(5, paid), table_of(TOWER), discount)
     high, low = tower_values(paid, discount, 420), tower_values(paid, discount, 3)
-    for place, state in ((0, 0), (3, 1)):
-        assert best(found, place, state, (*(2,) * 420, 1)) == pytest.approx(
-            high[place, state], abs=found.error_at(500) + 1e-9
+    for env_state, state in ((0, 0), (3, 1)):
+        assert best(found, env_state, state, (*(2,) * 420, 1)) == pytest.approx(
+            high[env_state, state], abs=found.error_at(500) + 1e-9
         )
-    for (place, state), value in np.ndenumerate(low):
-        assert best(found, place, state, (2, 2, 2, 1)) == pytest.approx(
+    for (env_state, state), value in np.ndenumerate(low):
+        assert best(found, env_state, state, (2, 2, 2, 1)) == pytest.approx(
             value, abs=found.error_at(500) + 1e-9
         )
-        opened = discount * (low[place, 1] if state else discount * low[place, 1])
-        assert best(found, place, state, (3, 2, 1)) == pytest.approx(
+        opened = discount * (low[env_state, 1] if state else discount * low[env_state, 1])
+        assert best(found, env_state, state, (3, 2, 1)) == pytest.approx(
             opened, abs=found.error_at(500) + 1e-9
         )
 
@@ -87,15 +89,15 @@ def chain(labels, paid):
     return World(following, *columns, np.zeros(len(labels), np.bool_))
 
 
-def play(world, table, discount, place, state, stack):
+def play(world, table, discount, env_state, state, stack):
     """What following the only action pays, as long as it can be seen in a number."""
     total = 0.0
     for t in range(60):
         if state >= table.first_final:
             break
-        state, stack, paid = step_table(table, state, stack, int(world.label[place, 0]))
-        total += discount**t * (paid + world.reward[place, 0])
-        place = int(world.next[place, 0])
+        state, stack, paid = step_table(table, state, stack, int(world.label[env_state, 0]))
+        total += discount**t * (paid + world.reward[env_state, 0])
+        env_state = int(world.next[env_state, 0])
     return total
 
 
@@ -114,13 +116,13 @@ def test_pops_so_late_that_what_is_below_does_not_count():
         (2, 0.3, rules, {}),
         (16, 0.05, opening, {0: PUSH, 2: GO}),
     ):
-        labels = [begin.get(place, WALK) for place in range(places - 1)] + [POP]
+        labels = [begin.get(env_state, WALK) for env_state in range(places - 1)] + [POP]
         world, table = chain(labels, [1.0] + [-0.5] * (places - 1)), table_of(given, "stay -0.25")
         found = WholeStack(world, table, discount, precision=1e-12)
         for stack in ((1,), (2, 1), (3, 1), (3, 2, 3, 3, 1), ()):
-            for place, state in np.ndindex(places, table.first_final):
-                expected = play(world, table, discount, place, state, stack)
-                assert best(found, place, state, stack) == pytest.approx(
+            for env_state, state in np.ndindex(places, table.first_final):
+                expected = play(world, table, discount, env_state, state, stack)
+                assert best(found, env_state, state, stack) == pytest.approx(
                     expected, abs=found.error_at(500) + 1e-9
                 ), (
                     places,
@@ -135,7 +137,7 @@ PATIENT = "u -> u : pop, a / eps, 0\nu -> u : pop, b / a a, 0\nu -> end : pop, #
 
 def patience():
     """The longer one walks before a `pop`, the less it costs; it leads back to the first place."""
-    following = [[min(place + 1, 5), 0] for place in range(6)]
+    following = [[min(env_state + 1, 5), 0] for env_state in range(6)]
     label, reward = (
         np.tile(np.array([WALK, POP], np.int32), (6, 1)),
         [[0.0, cost] for cost in COSTS],
@@ -165,8 +167,12 @@ def draw(random, count):
         world, table = world_of(case.domain.arrays), tabulate(case.machine, case.domain.labels)
         symbols = range(1, table.move.shape[2])
         asked = [
-            (place, random.randrange(table.first_final), tuple(random.choices(symbols, k=height)))
-            for place in range(len(world.terminal))
+            (
+                env_state,
+                random.randrange(table.first_final),
+                tuple(random.choices(symbols, k=height)),
+            )
+            for env_state in range(len(world.terminal))
             for height in (0, 1, 3, 9)
         ]
         yield world, table, float(case.discount), asked
@@ -174,7 +180,9 @@ def draw(random, count):
 
 def test_values_do_not_depend_on_the_room(monkeypatch):
     """With room for next to nothing at first, with pauses, and with bounds that are cut short."""
-    towers = [(place, 0, (3, *(2,) * height, 1)) for place in range(3) for height in (0, 1, 12)]
+    towers = [
+        (env_state, 0, (3, *(2,) * height, 1)) for env_state in range(3) for height in (0, 1, 12)
+    ]
     for world, table, discount, asked_for in [
         (ring(3, [-1.0, -0.5, 0.0]), table_of(TOWER), 0.9, towers),
         (patience(), table_of(PATIENT), 0.9, [(5, 0, (2, 2, 2, 1)), (0, 0, (3, 2, 1))]),
@@ -183,7 +191,7 @@ def test_values_do_not_depend_on_the_room(monkeypatch):
         roomy = WholeStack(world, table, discount)
         expected = [best(roomy, *one) for one in asked_for]
         with monkeypatch.context() as patch:
-            for name in ("BUDGET", "MOST_SWEEPS"):
+            for name in ("BUDGET", "MAX_SWEEPS"):
                 patch.setattr(whole_stack, name, 1)
             tight = WholeStack(world, table, discount)
             found = [best(tight, *one) for one in asked_for]
@@ -195,7 +203,12 @@ def test_values_do_not_depend_on_the_room(monkeypatch):
 def test_a_coarse_precision_says_so():
     """Whatever is let go, the true value is within the error that is stated."""
     patient, off = (
-        (patience(), table_of(PATIENT), 0.9, [(place, 0, (2, 3, 2, 2, 1)) for place in range(6)]),
+        (
+            patience(),
+            table_of(PATIENT),
+            0.9,
+            [(env_state, 0, (2, 3, 2, 2, 1)) for env_state in range(6)],
+        ),
         0,
     )
     for world, table, discount, asked in [patient, *draw(Random(11), 10)]:
@@ -224,7 +237,7 @@ def test_what_is_too_large_or_too_long_is_refused(monkeypatch):
     world, table = chain([WALK, POP], [0.0, 0.0]), table_of("u -> end : pop, # / #, 0\n")
     with pytest.raises(BadSetting, match="too close to 1"):
         WholeStack(world, table, 1 - 1e-9)
-    monkeypatch.setattr(whole_stack, "MOST_HEADS", 5)
+    monkeypatch.setattr(whole_stack, "MAX_HEADS", 5)
     with pytest.raises(ProductTooLarge):
         WholeStack(world, table, 0.9)
 
@@ -253,17 +266,17 @@ u -> end : pop, # / #, 5
 """
 
 
-def go_round(places, discount, place, height):
+def go_round(places, discount, env_state, height):
     """Exactly: walk round a ring of places, the first of which pays 1 and the others -0.5; the last emits `pop`."""
     total, power = Fraction(0), Fraction(1)
     while True:
-        own = Fraction(1) if place == 0 else Fraction(-1, 2)
-        pops = place == places - 1
+        own = Fraction(1) if env_state == 0 else Fraction(-1, 2)
+        pops = env_state == places - 1
         total += power * (own + (Fraction(-1, 4) if not pops else 1 if height else 5))
         if pops and not height:
             return total
         height -= pops
-        place, power = (place + 1) % places, power * discount
+        env_state, power = (env_state + 1) % places, power * discount
 
 
 @pytest.mark.parametrize(
@@ -271,15 +284,15 @@ def go_round(places, discount, place, height):
     [(14, 0.05, 1e-12), (30, 0.3, 1e-12), (60, 0.6, 1e-12), (40, 0.5, 1e-9), (14, 0.05, 1e-6)],
 )
 def test_the_proved_error_is_no_less_than_the_true_one(places, discount, precision):
-    following = [[(place + 1) % places] for place in range(places)]
+    following = [[(env_state + 1) % places] for env_state in range(places)]
     label = [[0]] * (places - 1) + [[1]]
-    reward = [[[1.0 if place == 0 else -0.5]] for place in range(places)]
+    reward = [[[1.0 if env_state == 0 else -0.5]] for env_state in range(places)]
     ring = from_arrays("ring", following, label, [(), ("pop",)], step_limit=99, reward=reward)
     solution = pdrm.solve(ring, RING, discount=discount, precision=precision)
     worst = Fraction(0)
-    for place in range(places):
-        value = solution.value(place, "u", ("a", "#"))
-        off = abs(Fraction(value) - go_round(places, Fraction(str(discount)), place, 1))
+    for env_state in range(places):
+        value = solution.value(env_state, "u", ("a", "#"))
+        off = abs(Fraction(value) - go_round(places, Fraction(str(discount)), env_state, 1))
         worst = max(worst, off)
     assert worst <= Fraction(solution.error_at(2)), (
         f"off by {float(worst):.3g}, said to be at most {solution.error_at(2):.3g}"

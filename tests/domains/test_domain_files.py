@@ -236,7 +236,7 @@ def test_code_in_a_file_is_not_run(tmp_path):
 
 
 def test_files_without_an_end_and_files_that_claim_too_much(tmp_path, monkeypatch):
-    monkeypatch.setattr("pdrm.domains.domain_files.LARGEST_DOMAIN", 2**20)
+    monkeypatch.setattr("pdrm.domains.domain_files.MAX_DOMAIN_BYTES", 2**20)
     with pytest.raises(PdrmError, match="more than 1,048,576 bytes"):
         load_domain("/dev/zero")
     with pytest.raises(PdrmError, match="more than 4,194,304 bytes"):

@@ -27,9 +27,9 @@ from pdrm.experiments.study import Study, plan, run_study
 from pdrm.learning import execution
 from pdrm.learning.agents import DQN, PPO, CpRM, QLearning
 from pdrm.learning.execution import (
-    MOST_DEATHS,
+    MAX_DEATHS,
     Display,
-    Planned,
+    PlannedRun,
     Workers,
     in_batches,
     train_all,
@@ -168,16 +168,16 @@ class Deadly:
         return begin(CpRM(episodes=20), task, seed)
 
 
-@pytest.mark.parametrize("times", [1, MOST_DEATHS])
+@pytest.mark.parametrize("times", [1, MAX_DEATHS])
 def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, tmp_path):
     marks = tmp_path / "marks"
     marks.mkdir()
     for number in range(times):
         (marks / str(number)).touch()
     runs, store = plan([small_study(seeds=(0,))]), Store(tmp_path / "runs")
-    deadly = Planned(RunSpec(Task("letter"), Deadly(str(marks)), 0), "deadly")
+    deadly = PlannedRun(RunSpec(Task("letter"), Deadly(str(marks)), 0), "deadly")
     failures = run_all([*runs, deadly], store, Workers(count=2))
-    hopeless = times == MOST_DEATHS
+    hopeless = times == MAX_DEATHS
     assert [failure.run.title for failure in failures] == ["deadly"] * hopeless
     assert all(store.run(run.spec).done for run in runs)
     assert store.run(deadly.spec).done == (not hopeless)
@@ -299,7 +299,7 @@ def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):
 
 def test_a_wait_for_the_compiler_is_explained(tmp_path):
     """If nothing has happened for some seconds."""
-    planned = Planned(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
+    planned = PlannedRun(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
     display = Display([planned], tmp_path)
     assert COMPILING not in display.look()[1]
     display.began -= 60
@@ -313,7 +313,7 @@ def test_a_wait_for_the_compiler_is_explained(tmp_path):
 def test_the_time_left_is_guessed_from_the_runs_done_and_parts_of_others(tmp_path):
     """What was done before the display began does not count."""
     runs = [
-        Planned(RunSpec(Task("maze-5x5"), QLearning(episodes=10), seed), "") for seed in range(4)
+        PlannedRun(RunSpec(Task("maze-5x5"), QLearning(episodes=10), seed), "") for seed in range(4)
     ]
     folders = [tmp_path / run.spec.name for run in runs]
     for folder in folders[:2]:

@@ -13,7 +13,7 @@ agents = [{ name = "1-CpRM", agent = "cprm", k = 1 }]
 
 
 def test_killed_runs_go_on_to_the_same_bytes(monkeypatch):
-    monkeypatch.setattr(resume, "LONGEST_WAIT", 3.0)
+    monkeypatch.setattr(resume, "MAX_WAIT", 3.0)
     monkeypatch.setattr(small_study, "STUDY_TEXT", STUDY)
     small_study.undisturbed.cache_clear()
     counts = resume.check(seed=1, kills=1)

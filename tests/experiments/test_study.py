@@ -18,7 +18,7 @@ from pdrm.errors import (
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study, plan
 from pdrm.language.loading import catalogue_text
-from pdrm.learning.run_folder import MOST_SEEDS
+from pdrm.learning.run_folder import MAX_SEEDS
 from pdrm.paper.figures import figures
 from tests.experiments.small import small_study
 
@@ -48,12 +48,12 @@ def test_seeds_can_be_fewer_or_more():
         study.seeded(0)
 
 
-@pytest.mark.parametrize("count", [MOST_SEEDS + 1, 99_999_999_999])
+@pytest.mark.parametrize("count", [MAX_SEEDS + 1, 99_999_999_999])
 def test_more_seeds_than_anyone_means_are_refused(count):
     with pytest.raises(BadStudy, match="seeds"):
         small_study().seeded(count)
     with pytest.raises(BadStudy, match="seeds"):
-        small_study(seeds=tuple(range(MOST_SEEDS + 1)))
+        small_study(seeds=tuple(range(MAX_SEEDS + 1)))
 
 
 def panel_with(machine):

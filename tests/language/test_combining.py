@@ -98,7 +98,7 @@ def test_a_combination_that_is_too_large_is_refused(monkeypatch):
         for event in "ab"
     ]
     assert len(pdrm.combine(circles).states) == 36
-    monkeypatch.setattr(draft, "LARGEST_DRAFT", 35)
+    monkeypatch.setattr(draft, "MAX_DRAFT_SIZE", 35)
     with pytest.raises(TooLarge, match="more than 35 moves and symbols") as caught:
         pdrm.combine(circles)
     assert caught.value.fix

@@ -173,7 +173,7 @@ def test_loops_that_unroll_to_too_much_are_refused_where_they_are(monkeypatch):
     full = (
         f"for x in {words}:\n    for y in {words}:\n        x -> y : {' & '.join(['a'] * 60)}, 1\n"
     )
-    monkeypatch.setattr(reader, "MOST_WORDS", 500)
+    monkeypatch.setattr(reader, "MAX_WORDS", 500)
     for text in (empty, full):
         with pytest.raises(TooLarge) as caught:
             parse(head + text, "m.pdrm")

@@ -169,7 +169,7 @@ def test_many_events_are_no_trouble_and_many_operators_are(monkeypatch):
     with pytest.raises(TooLarge, match="more than 200 different temporal operators") as caught:
         pdrm.from_ltlf(lines)
     assert (str(caught.value.where), bool(caught.value.fix)) == ("<formula>:1:1", True)
-    monkeypatch.setattr(acceptors, "MOST_RULES", 2)
+    monkeypatch.setattr(acceptors, "MAX_RULES", 2)
     with pytest.raises(TooLarge, match="more than 2 rules") as caught:
         pdrm.from_ltlf("F(a & X F(b & X F(c & X F(d & X F e))))")
     assert (str(caught.value.where), bool(caught.value.fix)) == ("<formula>:1:1", True)

@@ -81,7 +81,7 @@ def test_every_agent_can_be_made_described_and_read_again():
         assert set(describe_settings(kind)) == {field.name for field in fields(kind)}
         assert all(describe_settings(kind).values())
         assert kind_of(name)(**agent.record()) == agent
-        assert agent.settled().total > 0
+        assert agent.resolved().total > 0
     with pytest.raises(UnknownAgent):
         kind_of("cprn")
 
@@ -95,13 +95,13 @@ def test_what_is_left_to_the_task_is_settled_when_a_run_is_made():
         assert RunSpec(task, name, 0).id == RunSpec(task, kind(), 0).id
         spec = RunSpec(task, kind(), 0)
         assert RunSpec(task, spec.agent, 0) == spec
-    assert QLearning().settled(letter).learning_rate == 0.01
-    assert QLearning(learning_rate=0.2).settled(letter).learning_rate == 0.2
+    assert QLearning().resolved(letter).learning_rate == 0.01
+    assert QLearning(learning_rate=0.2).resolved(letter).learning_rate == 0.2
     other = Task(letter.domain, catalogue_text("letter").replace("u2", "u3"))
-    assert CountingQ().settled(other).operations_per_episode == 30_000
-    assert CountingQ().settled(letter).operations_per_episode is None
-    assert PPO().settled(water).n_envs == 2_048
-    assert PPO().settled(letter).n_envs == 128
+    assert CountingQ().resolved(other).operations_per_episode == 30_000
+    assert CountingQ().resolved(letter).operations_per_episode is None
+    assert PPO().resolved(water).n_envs == 2_048
+    assert PPO().resolved(letter).n_envs == 128
     with pytest.raises(BadSetting, match="no setting `lr`"):
         agent_for("q", {"lr": 3})
 
@@ -137,11 +137,11 @@ def test_tables_learn_slowly_where_moves_are_random():
     chances = [Outcome("here", 0.5, frozenset({"six"})), Outcome("here", 0.5)]
     dice = from_outcomes("dice", place, ["roll"], lambda _s, _a: chances, [Start("here")], **shape)
     machine = "events six\nstart u\nfinal done\notherwise stay 0\nu -> done : six, 1"
-    assert CpRM().settled(Task(dice, machine)).learning_rate == 0.1
-    assert CpRM(learning_rate=0.3).settled(Task(dice, machine)).learning_rate == 0.3
+    assert CpRM().resolved(Task(dice, machine)).learning_rate == 0.1
+    assert CpRM(learning_rate=0.3).resolved(Task(dice, machine)).learning_rate == 0.3
     six = [Outcome("here", 1.0, frozenset({"six"}))]
     sure = from_outcomes("sure", place, ["roll"], lambda _s, _a: six, [Start("here")], **shape)
-    assert CpRM().settled(Task(sure, machine)) == CpRM().settled()
+    assert CpRM().resolved(Task(sure, machine)) == CpRM().resolved()
 
 
 def test_help_explains_every_setting():

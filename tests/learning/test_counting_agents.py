@@ -13,7 +13,7 @@ from pdrm.learning.tabular.learner import QLearner, make_learner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
-from pdrm.paper.paper_agents import ReadCountingCQL
+from pdrm.paper.paper_agents import PaperCountingCQL
 from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings, rows_of
@@ -135,7 +135,7 @@ def test_a_snapshot_keeps_the_counters():
 
 
 def test_counters_may_be_imagined_before_they_are_observed():
-    agent = ReadCountingCQL(counter_values=20)
+    agent = PaperCountingCQL(counter_values=20)
     at_once, stopped, resumed = (make_learner(Task("letter"), agent, seed=1) for _ in range(3))
     assert at_once.tables.observed.index.used[0] == 20
     at_once.advance(Until(episodes=3))

@@ -17,7 +17,7 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner, make_learner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
-from pdrm.paper.paper_agents import READ, ReadQLearning
+from pdrm.paper.paper_agents import READ, PaperQLearning
 from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings
@@ -164,7 +164,7 @@ def test_what_does_not_reach_the_limit_is_not_changed_by_it():
 
 @pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), "long", True])
 def test_no_time_is_no_limit(wrong):
-    for kind in (ReadQLearning, TimedHierarchical):
+    for kind in (PaperQLearning, TimedHierarchical):
         with pytest.raises(BadSetting, match="seconds_per_episode"):
             kind(seconds_per_episode=wrong)
 

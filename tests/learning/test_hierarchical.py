@@ -13,7 +13,7 @@ from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical, acting_heads, options_of
 from pdrm.learning.tabular.learner import HierarchicalLearner
 from pdrm.machines.transitions import Configuration
-from pdrm.paper.paper_agents import ReadHierarchical
+from pdrm.paper.paper_agents import PaperHierarchical
 from pdrm.product.explore_kernel import begin_exploring
 from pdrm.product.observation import FullStack, TopK
 from tests.probes import COLLECT, corridor
@@ -75,7 +75,7 @@ def tables(training):
 @pytest.mark.parametrize("epsilon", [1.0, 0.2])
 def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
     where, goal, episodes = TASKS[task]
-    settings = ReadHierarchical(
+    settings = PaperHierarchical(
         option_pay=0.5,
         learning_rate=0.3,
         epsilon=epsilon,

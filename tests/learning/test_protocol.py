@@ -22,7 +22,7 @@ from pdrm.errors import (
 from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
-from pdrm.learning.protocol import Agent, Resumable, SelfTesting, agent_for
+from pdrm.learning.protocol import Agent, Resumable, SelfEvaluating, agent_for
 from pdrm.learning.run_folder import RunSpec, begin, is_done
 from pdrm.learning.run_loop import execute
 from pdrm.task import Task
@@ -92,7 +92,7 @@ def test_everything_follows_the_protocol():
         learner.advance(Until(steps=learner.steps + 1))
         assert learner.episodes == 4
     assert isinstance(learner, Resumable)
-    assert isinstance(learner, SelfTesting)
+    assert isinstance(learner, SelfEvaluating)
 
 
 def test_an_agent_of_your_own_in_a_study_with_ours_and_one_of_stable_baselines(tmp_path):

@@ -73,12 +73,12 @@ def test_room_and_checkpoints_change_nothing(monkeypatch):
     resumed.load({name: array.copy() for name, array in kept.save().items()})
     kept.advance(Until(episodes=30))
     resumed.advance(Until(episodes=30))
-    monkeypatch.setattr(tables, "MOST_CELLS", 4_000)
+    monkeypatch.setattr(tables, "MAX_CELLS", 4_000)
     forgetful = new()
     explored = forgetful.tables.explored
     explored = explored._replace(after=explored.after[:, :500], paid=explored.paid[:, :500])
     forgetful.tables = forgetful.tables._replace(explored=explored)
-    monkeypatch.setattr("pdrm.product.explore_kernel.MOST_KEPT", 500 * len(where.labels))
+    monkeypatch.setattr("pdrm.product.explore_kernel.MAX_KEPT", 500 * len(where.labels))
     forgetful.advance(Until(episodes=30))
     assert kept.tables.table.slot.ndim == 2
     assert forgetful.tables.table.slot.ndim == 1

@@ -341,4 +341,4 @@ def test_a_table_that_never_succeeds_says_what_to_try():
     assert train("maze-10x10", "q", k=0, episodes=200).warning is None
     assert train(letter, CpRM(k=1, episodes=2_000)).warning is None
     for agent in (CpRM(k="full"), Summary(), CountingCQL()):
-        assert advise(letter, agent.settled(letter)).startswith("train longer")
+        assert advise(letter, agent.resolved(letter)).startswith("train longer")

@@ -14,7 +14,7 @@ from pdrm.learning.agents import (
 from pdrm.learning.protocol import Until
 from pdrm.learning.settings import parse_setting
 from pdrm.learning.tabular.learner import QLearner
-from pdrm.paper.paper_agents import ReadCpRM, ReadQLearning
+from pdrm.paper.paper_agents import PaperCpRM, PaperQLearning
 from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 
@@ -31,7 +31,7 @@ def test_settings():
         (QLearning, {"shaping": "some"}),
         (QLearning, {"shaping": "machine", "discount": 1.0}),
         (QLearning, {"shaping_discount": 1.5}),
-        (ReadQLearning, {"shaping_shift": float("nan")}),
+        (PaperQLearning, {"shaping_shift": float("nan")}),
         (CountingQ, {"shaping": "machine"}),
         (DQN, {"shaping": "machine", "counterfactuals": 1}),
     )
@@ -42,7 +42,7 @@ def test_settings():
 
 def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
     """A constant Φ of a million would be seen in any return."""
-    settings = ReadCpRM(
+    settings = PaperCpRM(
         episodes=40, discount=0.9, shaping="machine", shaping_shift=1e6, step_limit=30
     )
     for view in (TopK(1), FullStack()):
@@ -69,8 +69,8 @@ def test_windows_of_deep_agents_are_paid_what_cancels_out():
 
     task = Task("echo")
     given = {"n_steps": 3, "discount": 0.5}
-    plain = DQN(reward_scale=10.0, shaping="none", counterfactuals=0, **given).settled()
-    shaped = DQN(reward_scale=10.0, shaping="machine", **given).settled()
+    plain = DQN(reward_scale=10.0, shaping="none", counterfactuals=0, **given).resolved()
+    shaped = DQN(reward_scale=10.0, shaping="machine", **given).resolved()
     assert batch_key(task, shaped) != batch_key(task, DQN(shaping="machine", **given))
     labels, own = task.finite.labels, shaping_of(shaped)
     assert own is not None

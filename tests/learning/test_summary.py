@@ -94,7 +94,7 @@ def test_what_it_cannot_learn_is_refused():
         pdrm.Summary(k=1)
     with pytest.raises(BadSetting, match="below 1"):
         pdrm.Summary(discount=1.0)
-    assert Summary().settled(Task("multi-10x10")).discount == 0.9
+    assert Summary().resolved(Task("multi-10x10")).discount == 0.9
 
 
 def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():

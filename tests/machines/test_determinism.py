@@ -9,7 +9,7 @@ import pytest
 from pdrm.errors import EndlessSilentMoves, Nondeterministic, PdrmError
 from pdrm.language.loading import parse
 from pdrm.machines.guards import And, Event, Exactly, Not
-from pdrm.machines.heads import Head, heads_in_play, reachable_heads
+from pdrm.machines.heads import Head, reachable_heads, waiting_heads
 from pdrm.machines.labels import Alphabet, LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import ANY, Configuration, Otherwise
@@ -152,7 +152,7 @@ def test_heads_at_which_a_label_is_waited_for_equal_search():
             for head in found
             if head.state in STATES and machine.rule(head.state, None, head.top) is None
         }
-        play = heads_in_play(machine, [first], labels)
+        play = waiting_heads(machine, [first], labels)
         assert waiting <= play, (machine, first, labels)
         if machine.otherwise.target is None or all(head.state in STATES for head in found):
             assert play == waiting, (machine, first, labels)

@@ -205,5 +205,5 @@ def test_a_guard_of_no_label_fits_nothing():
 
 
 def test_users_see_no_inner_names_of_a_machine():
-    inner = {"find_own_faults", "find_meetings", "silent_fix", "fix"}
+    inner = {"find_own_faults", "co_applicable_rules", "silent_fix", "fix"}
     assert not inner & {*dir(catalogue("letter"))}

@@ -6,10 +6,10 @@ from random import Random
 from pdrm.language.loading import parse
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.heads import (
-    highest_stack,
-    pops_in_a_step,
+    max_pops_per_step,
+    max_stack_height,
+    relevant_depth,
     stack_growth,
-    symbols_that_matter,
 )
 from pdrm.machines.transitions import Configuration
 from tests.properties.random_counting import pushdown_machine
@@ -47,7 +47,7 @@ def heights(machine, labels):
 def test_no_stack_is_higher():
     for machine in machines(60):
         for labels in range(4):
-            assert highest_stack(machine, labels, most=10_000) >= heights(machine, labels)
+            assert max_stack_height(machine, labels, most=10_000) >= heights(machine, labels)
 
 
 def test_heights_known_by_hand():
@@ -59,17 +59,17 @@ def test_heights_known_by_hand():
         ("u -> u : eps, # / A B, 0\nu -> v : a, A / eps, 0\nv -> v : b, B / A A, 0\n", [2] * 4),
     ]:
         machine = parse(f"{HEAD}otherwise stay 0\n{rules}")
-        assert [highest_stack(machine, labels, most=100) for labels in range(4)] == expected
+        assert [max_stack_height(machine, labels, most=100) for labels in range(4)] == expected
         assert [heights(machine, labels) for labels in range(4)] == expected
     machine = parse(HEAD + "otherwise stay 0\nu -> u : a, z / A A A z, 0\n")
-    assert highest_stack(machine, 10**9, most=50) == 50
+    assert max_stack_height(machine, 10**9, most=50) == 50
 
 
 def test_stacks_that_agree_at_the_top_give_the_same_experience():
     for machine in machines(60):
-        if pops_in_a_step(machine) is None:
+        if max_pops_per_step(machine) is None:
             continue
-        told, seen = [symbols_that_matter(machine, k) for k in range(3)], {}
+        told, seen = [relevant_depth(machine, k) for k in range(3)], {}
         for stack, state in product(product(machine.stack, repeat=4), machine.states):
             if machine.rule(state, None, stack[0]) is not None:
                 continue
@@ -91,9 +91,9 @@ def test_pops_known_by_hand():
         (f"{stay}u -> v : a, z / B z, 0\nv -> w : eps, B / eps, 0\nw -> f : eps, A / eps, 0\n", 1),
         (go + "u -> u : a, A / A, 0\n" + two, 2),
     ]:
-        assert pops_in_a_step(parse(HEAD + rules)) == pops
+        assert max_pops_per_step(parse(HEAD + rules)) == pops
     long = parse("events a\ncounters 1\nstart u\notherwise stay 0\nu -> u : a, [1] / [-1000], 0\n")
-    assert pops_in_a_step(counting_to_pushdown(long)) == 1000
+    assert max_pops_per_step(counting_to_pushdown(long)) == 1000
 
 
 GROWTH = {  # symbols added, silent pushes, height before the first label, most added by a step

@@ -76,7 +76,7 @@ def test_rows_are_the_readable_step(monkeypatch):
     for machine in map(catalogue, catalogue_names()):
         if isinstance(machine, PushdownRewardMachine):
             assert_rows_alike(machine, Random(0), steps=300)
-    monkeypatch.setattr(tables, "MOST_KEPT", 3)
+    monkeypatch.setattr(tables, "MAX_KEPT", 3)
     assert_rows_alike(random_machine(Random(1)), Random(1), steps=300)
 
 

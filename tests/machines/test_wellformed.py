@@ -6,11 +6,11 @@ import pytest
 
 from pdrm.errors import PdrmError, Where
 from pdrm.language.loading import catalogue, catalogue_text
-from pdrm.machines.conversions import MOST_CHANGE, counting_to_pushdown
+from pdrm.machines.conversions import MAX_CHANGE, counting_to_pushdown
 from pdrm.machines.counting import CountingConfiguration, CountingTransition
 from pdrm.machines.guards import ALWAYS, SILENT, And, Event, parse_word
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import MOST_NODES, Stacks
+from pdrm.machines.stacks import MAX_NODES, Stacks
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.machines.transitions import Configuration, Otherwise, Transition
 from tests.machines.small import UP, counting, machine, reward_machine, rule, said
@@ -59,7 +59,7 @@ FAULTS = [
         ),
     ),
     ("E0405", lambda: Stacks.empty(2, 2).node_of((1, 1))),
-    ("E0405", lambda: Stacks.empty(2, 2).room(MOST_NODES)),
+    ("E0405", lambda: Stacks.empty(2, 2).room(MAX_NODES)),
     ("E0202", lambda: tabulate(machine(), [A, frozenset("C")])),
     ("E0402", lambda: step_table(tabulate(machine(), [A]), 1, (1,), 0)),
     ("E0401", lambda: step_table(tabulate(machine(otherwise=Otherwise.error()), [A]), 0, (), 0)),
@@ -71,7 +71,7 @@ FAULTS = [
     (
         "E0305",
         lambda: counting_to_pushdown(
-            counting(CountingTransition("u", "u", Event("A"), ("-",), (-MOST_CHANGE - 1,), 0))
+            counting(CountingTransition("u", "u", Event("A"), ("-",), (-MAX_CHANGE - 1,), 0))
         ),
     ),
     (

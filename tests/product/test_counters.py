@@ -76,7 +76,7 @@ def test_random_automata():
 
 def test_counters_beyond_64_bits_are_refused(monkeypatch):
     """With a limit that one step passes: rules add at most 999,999,999, and the real one takes years to reach."""
-    monkeypatch.setattr("pdrm.product.explore_kernel.LARGEST_VALUE", 10**8)
+    monkeypatch.setattr("pdrm.product.explore_kernel.MAX_VALUE", 10**8)
     up = CountingTransition("u", "u", Event("A"), ("-",), (999_999_999,), 0)
     machine = CountingRewardAutomaton("m", ("A",), 1, "u", (), Otherwise.error(), (up,))
     explored = begin_exploring(machine, [frozenset("A")], FullStack())

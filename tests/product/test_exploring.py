@@ -70,7 +70,7 @@ def check_a_walk_is_the_readable_one(seed, view):
 
 
 def test_a_walk_is_the_readable_one(monkeypatch):
-    monkeypatch.setattr(explore_kernel, "MOST_KEPT", 64)
+    monkeypatch.setattr(explore_kernel, "MAX_KEPT", 64)
     refused = 0
     for seed in range(30):
         for view in [FullStack(), TopK(0), TopK(2)]:

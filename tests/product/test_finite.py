@@ -66,7 +66,7 @@ def check_the_product_is_the_readable_one(seed):
     product = FiniteProduct(where, machine, height)
     product.explore(depth)
     named = [
-        (int(product.place[x]), product.machine_state(x), product.stack(x))
+        (int(product.env_state[x]), product.machine_state(x), product.stack(x))
         for x in range(len(product))
     ]
     assert set(named) == seen
@@ -99,7 +99,7 @@ def test_shortest_words_lead_where_they_say():
             here = machine.step(here, maze.labels[maze.arrays.label[s, a, 0]]).after
             s = int(maze.arrays.next[s, a, 0])
         assert (s, here.state, here.stack) == (
-            product.place[x],
+            product.env_state[x],
             product.machine_state(x),
             product.stack(x),
         )

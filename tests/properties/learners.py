@@ -21,10 +21,10 @@ from pdrm.learning.tabular.q_learning import AnyMemory, ReadableQLearning, Seen
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.paper.paper_agents import (
-    ReadCountingCQL,
-    ReadCountingQ,
-    ReadCpRM,
-    ReadQLearning,
+    PaperCountingCQL,
+    PaperCountingQ,
+    PaperCpRM,
+    PaperQLearning,
 )
 from pdrm.product.observation import FullStack, TopK, View
 from tests.properties.random_counting import counting_automaton
@@ -44,8 +44,8 @@ def q_settings(
     counting = "operations_per_episode" in given
     if counterfactuals == Counterfactuals.NONE:
         given.pop("counter_values", None)
-        return (ReadCountingQ if counting else ReadQLearning)(**given)
-    kind = ReadCountingCQL if counting else ReadCpRM
+        return (PaperCountingQ if counting else PaperQLearning)(**given)
+    kind = PaperCountingCQL if counting else PaperCpRM
     return kind(
         counterfactuals=Counterfactuals(counterfactuals), updates_per_step=updates_per_step, **given
     )

@@ -24,7 +24,7 @@ PRODUCTS = 20
 SWEEPS = 240
 LONGEST = 60
 """Steps of a line."""
-MOST_LINES = 4_000
+MAX_LINES = 4_000
 DISCOUNT = 0.6
 """What is later than the longest line matters by 5e-14."""
 CLOSE = 1e-7
@@ -214,7 +214,7 @@ def follow(
                     for later, gain in more.items():
                         into[t + later] = max(into.get(t + later, -inf), c + DISCOUNT**t * gain)
         lines = after
-        if sum(map(len, lines.values())) > MOST_LINES:
+        if sum(map(len, lines.values())) > MAX_LINES:
             raise TooMany
     for (s, u), ways in list(lines.items()):
         if u >= table.first_final:

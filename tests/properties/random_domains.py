@@ -9,13 +9,13 @@ import numpy as np
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, from_arrays
 from pdrm.machines.pushdown import PushdownRewardMachine
 
-MOST_LABELS = 4
+MAX_LABELS = 4
 
 
 def random_domain(random: Random, machine: PushdownRewardMachine) -> FiniteDomain:
     """A domain with 1–3 states, 1–3 actions, 1–2 outcomes of each, 1–2 starts, and up to four of the machine's labels."""
     alphabet = list(machine.alphabet.labels())
-    labels = random.sample(alphabet, min(len(alphabet), random.randint(1, MOST_LABELS)))
+    labels = random.sample(alphabet, min(len(alphabet), random.randint(1, MAX_LABELS)))
     states, actions, outcomes = random.randint(1, 3), random.randint(1, 3), random.randint(1, 2)
     shape = states, actions, outcomes
     drawn = np.random.default_rng(random.getrandbits(32))

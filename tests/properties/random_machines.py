@@ -22,18 +22,18 @@ FINAL = ("done", "lost")
 REWARDS = (0.0, -0.0, 1.0, -1.0, 0.1, 0.2, -0.3, 1 / 3, 1e-7, 1e5, -1e5, 1e16, 5e-324)
 """Rewards whose sums depend on the order they are added in."""
 
-MOST_TRIES = 100
+MAX_TRIES = 100
 """Machines drawn before giving up (about one in twenty has endless silent moves)."""
 
 
 def random_machine(random: Random) -> PushdownRewardMachine:
     """A valid machine with 1–5 states, 0–2 final ones, 1–4 stack symbols and 1–4 events."""
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         try:
             return _drawn(random)
         except EndlessSilentMoves:
             continue
-    raise AssertionError(f"{MOST_TRIES} machines in a row had endless silent moves")
+    raise AssertionError(f"{MAX_TRIES} machines in a row had endless silent moves")
 
 
 def random_words(random: Random, labels: int, count: int, longest: int = 12) -> list[list[int]]:

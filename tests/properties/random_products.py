@@ -41,7 +41,7 @@ CHANCES_OF_STARTS = {
 """By their number."""
 LARGE = (*REWARDS, *map(Fraction, (100_000, -100_000)))
 DISCOUNTS = tuple(map(Fraction, (0.0, 0.25, 0.5, 0.9, 0.99, 0.999)))
-MOST_LABELS = 6
+MAX_LABELS = 6
 HIGHEST = 4
 """The highest bound of a stack."""
 OVER = "over"
@@ -132,7 +132,7 @@ def random_domain(
 ) -> FiniteDomain:
     """A domain with 1–4 states, 1–3 actions, 1–3 outcomes of each, 1–2 starts, and up to six of the machine's labels."""
     alphabet = list(machine.alphabet.labels())
-    labels = random.sample(alphabet, min(len(alphabet), random.randint(1, MOST_LABELS)))
+    labels = random.sample(alphabet, min(len(alphabet), random.randint(1, MAX_LABELS)))
     states, actions = random.randint(1, 4), random.choice((1, 2, 2, 3))
     rows = [[random.choice(CHANCES) for _ in range(actions)] for _ in range(states)]
     width = max(len(chances) for row in rows for chances in row)

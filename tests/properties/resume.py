@@ -23,7 +23,7 @@ from tests.properties.small_study import STUDY_FILE, check_same, small_study, un
 
 KILLS = 4
 """In one check."""
-LONGEST_WAIT = 9.0
+MAX_WAIT = 9.0
 """Seconds before a kill at most: by then all runs are done on an idle machine."""
 ROOM = 600
 """Kilobytes of the small disk: less than the runs leave."""
@@ -100,14 +100,14 @@ def _killed(folder: Path, random: Random, kills: int) -> Counter[str]:
 def _wait(out: Path, process: subprocess.Popen[bytes], random: Random) -> None:
     """Until a random moment: of the whole command, or, mostly, shortly after a run has begun."""
     if random.random() < 0.3:
-        time.sleep(random.uniform(0.0, LONGEST_WAIT))
+        time.sleep(random.uniform(0.0, MAX_WAIT))
         return
     began = time.time()
     while process.poll() is None and all(
         path.stat().st_mtime < began for path in out.glob("runs/*")
     ):
         time.sleep(0.01)
-    time.sleep(random.uniform(0.0, LONGEST_WAIT / 4))
+    time.sleep(random.uniform(0.0, MAX_WAIT / 4))
 
 
 def _is_worker(process: psutil.Process) -> bool:

@@ -23,7 +23,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Configuration
 from pdrm.product.shaping import (
-    MOST_LINES,
+    MAX_LINES,
     MachineOperators,
     Potential,
     Shaping,
@@ -35,7 +35,7 @@ from tests.properties.random_machines import described, random_machine
 from tests.properties.random_products import random_case
 
 PRODUCTS = 100
-MOST_STATES = 12
+MAX_STATES = 12
 RULES = ("block", "fail", "none", "none")
 DISCOUNTS = (None, 0.5, 0.95)
 SCALES, SHIFTS = (1.0, 1.0, -1.0, 0.01), (0.0, 0.0, 3.0, -7.5)
@@ -48,7 +48,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
     """Compare random products with themselves, shaped."""
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
-        case, plain = random_case(random, RULES, MOST_STATES)
+        case, plain = random_case(random, RULES, MAX_STATES)
         if plain.closed and len(case.domain.actions) > 1:
             counted += compare(random, case, plain)
             thinned = check_values(random, random_machine(random), random.choice((0.3, 0.9, 0.99)))
@@ -126,7 +126,7 @@ def is_thinned(operators: MachineOperators) -> bool:
     lines = operators.gain > -np.inf
     exits = operators.exit_state
     same = (exits[..., np.newaxis] == exits[..., np.newaxis, :]) & lines[..., np.newaxis, :]
-    return bool(same.sum(axis=-1).max() >= MOST_LINES)
+    return bool(same.sum(axis=-1).max() >= MAX_LINES)
 
 
 def compare_with_solver(

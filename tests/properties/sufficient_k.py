@@ -29,7 +29,7 @@ from tests.properties.plain_product import END, Case, Key
 from tests.properties.random_products import random_case
 
 PRODUCTS = 40
-MOST_STATES, MOST_POLICIES = 11, 2_048
+MAX_STATES, MAX_POLICIES = 11, 2_048
 KS = range(4)
 RULES = ("block", "fail", "none", "none", "none", "none")
 FORGED = 5
@@ -41,9 +41,9 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
         chance = random.random() < 0.5
-        case, plain = random_case(random, RULES, MOST_STATES, chance=chance)
+        case, plain = random_case(random, RULES, MAX_STATES, chance=chance)
         policies = len(case.domain.actions) ** len(plain.states)
-        if plain.closed and 1 < policies <= MOST_POLICIES:
+        if plain.closed and 1 < policies <= MAX_POLICIES:
             counted += compare(random, case, Truth(plain, case.discount))
             counted["with chance"] += chance
     return counted
@@ -226,7 +226,7 @@ def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
     """Tasks without chance whose stacks may grow for ever: every policy is played, and the optimal value bounded step by step."""
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
-        case, plain = random_case(random, ("none",), MOST_STATES, chance=False)
+        case, plain = random_case(random, ("none",), MAX_STATES, chance=False)
         if plain.closed:
             continue
         discount = random.choice(SHORT_DISCOUNTS)

@@ -25,14 +25,14 @@ from tests.properties.random_machines import random_machine
 from tests.properties.random_products import DISCOUNTS, LARGE, REWARDS, plainly_paid, random_domain
 
 PRODUCTS = 40
-MOST_STATES = 60
+MAX_STATES = 60
 STACKS = 6
 """Random stacks for each product."""
 HIGHEST = 1_000
 RELATIVE = 1e-9
 
 
-def check(seed: int, products: int = PRODUCTS, most: int = MOST_STATES) -> Counter[str]:
+def check(seed: int, products: int = PRODUCTS, most: int = MAX_STATES) -> Counter[str]:
     """Compare the solutions of random deterministic products."""
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:

@@ -176,7 +176,7 @@ def test_a_learner_that_learns_an_action_twice(proof, readable, monkeypatch):
 
 
 def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
-    new = tables.Observed.of
+    new = tables.ObservedStacks.of
 
     def hopeless(*given):
         observed = new(*given)
@@ -184,7 +184,7 @@ def test_a_learner_that_imagines_an_end_at_every_step(monkeypatch):
         observed.ready[:] = observed.reached[0].size
         return observed
 
-    monkeypatch.setattr(tables.Observed, "of", hopeless)
+    monkeypatch.setattr(tables.ObservedStacks, "of", hopeless)
     with pytest.raises(AssertionError, match=r"learnt = "):
         learners.check(seed=1, runs=60)
 
@@ -247,8 +247,8 @@ def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
 
     def hurry(self, head):
         place, top = head
-        settled = self._settle(place)
-        return moves(self, head) if settled == place else [DraftMove(None, settled, (top,), 0.0)]
+        resolved = self._settle(place)
+        return moves(self, head) if resolved == place else [DraftMove(None, resolved, (top,), 0.0)]
 
     monkeypatch.setattr(Product, "_moves", hurry)
     with pytest.raises(AssertionError):

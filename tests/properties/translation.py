@@ -22,7 +22,7 @@ MACHINES = 100
 WORDS = 200
 """Words a machine."""
 
-MOST_SILENT = 20_000
+MAX_SILENT = 20_000
 """Silent moves after which a word of the simulation is given up: the numbers grow exponentially."""
 
 
@@ -85,7 +85,7 @@ def simulated_on(
 ) -> int:
     """Read a word with both, step by step; 0 if that would take too many moves."""
     try:
-        other = replace(counting, most_silent=MOST_SILENT).run(labels)
+        other = replace(counting, most_silent=MAX_SILENT).run(labels)
     except EndlessSilentMoves:
         return 0
     except UndefinedMove:

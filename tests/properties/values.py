@@ -30,7 +30,7 @@ from tests.properties.random_products import LARGE, REWARDS, random_case
 from tests.properties.storm import Bounds, exact_solution, sound_solution
 
 PRODUCTS = 100
-MOST_STATES = 200
+MAX_STATES = 200
 FURTHER = 400
 """States of the product that an open one is compared with, about."""
 CLOSE = Fraction(1, 10**6)
@@ -42,7 +42,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
         large = random.random() < 0.1
-        case, plain = random_case(random, RULES, MOST_STATES, LARGE if large else REWARDS)
+        case, plain = random_case(random, RULES, MAX_STATES, LARGE if large else REWARDS)
         found = compared_closed(case, plain) if plain.closed else compared_open(case)
         if large:
             found = Counter({"with large rewards": found["cases"]})
@@ -81,7 +81,7 @@ def compared_open(case: Case) -> Counter[str]:
     if silent and not further.closed:
         return Counter()
     product = case.product()
-    product.explore(most=MOST_STATES)
+    product.explore(most=MAX_STATES)
     found = bound_values(product, float(case.discount))
     worst, best = (bracket(case, further, sign) for sign in (-1, 1))
     narrow = True

@@ -33,11 +33,11 @@ from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, FiniteProduct, Flags, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 """Memory for the nodes of a search, about."""
 SEARCHING = 0.7
 """The share of the time for best-first search; the rest is for branching, if nothing is known to be lost."""
-MOST_ON_WAYS = 5_000
+MAX_OPTIMAL_STATES = 5_000
 """States on optimal ways for that."""
 LOCAL = 0.25
 """The share of the time in which the first complete policy may be improved before partial ones are searched."""
@@ -74,14 +74,14 @@ class Classes:
         """The class of each state, with room for more."""
         product, count = self.product, len(self.product)
         states = product.states
-        room = len(states.place)
+        room = len(states.env_state)
         if len(self.member) < room:
             self._index = Index.of(self._index.key[: len(self)], room)
             self.member = lengthen(self.member, room)
             self.of_state = lengthen(self.of_state, room)
         while self._done < count:
             self._done, status = classify(
-                states.place, states.state, states.node, product.stacks, self.k, product.domain.states,
+                states.env_state, states.state, states.node, product.stacks, self.k, product.domain.states,
                 product.table.move.shape[0], self._done, count, self._index, self.of_state, self.member,
             )  # fmt: skip
             if status != OK:
@@ -110,14 +110,14 @@ class Loss:
         product, k = self.classes.product, self.classes.k
         found = {}
         for klass, action in self.policy.items():
-            place, state, stack = name_state(product, int(self.classes.member[klass]))
-            found[place, state, stack[:k]] = product.domain.actions[action]
+            env_state, state, stack = name_state(product, int(self.classes.member[klass]))
+            found[env_state, state, stack[:k]] = product.domain.actions[action]
         return found
 
 
 def name_state(product: FiniteProduct, x: int) -> Row:
     """The environment state, machine state and stack of a product state."""
-    return int(product.place[x]), product.machine_state(x), product.stack(x)
+    return int(product.env_state[x]), product.machine_state(x), product.stack(x)
 
 
 def walk(
@@ -203,7 +203,7 @@ class _BestFirst(ABC):
         made: list[tuple[Policy, Choices, Arrays]] = [({}, None, self.begin(deadline))]
         heap: list[tuple[int, int, float, Choices, Arrays]] = []
         numbers, bound = count(0, -1), -inf
-        most = MOST_BYTES // self.node_bytes
+        most = MAX_BYTES // self.node_bytes
         while True:
             for policy, choices, arrays in made:
                 key = self.narrow(policy, arrays, deadline)
@@ -338,7 +338,7 @@ class _PolicySearch(_BestFirst):
     def _make_room(self) -> None:
         """Arrays by state and by class as long as the product needs."""
         self._klass = self.classes.update()
-        room = len(self.product.states.place)
+        room = len(self.product.states.env_state)
         if len(self._mark) < room:
             self._mark, self._then = lengthen(self._mark, room), lengthen(self._then, room)
             self._action = lengthen(self._action, room, -1)
@@ -440,7 +440,7 @@ def _explore_optimal(values: SolvedValues, deadline: Deadline) -> SolvedValues:
     product = FiniteProduct(values.product.domain, values.product.machine, values.product.height)
     ways = SolvedValues(values.solver, product)
     for _ in walk_optimal(ways, product.starts):
-        if len(product) > MOST_ON_WAYS or deadline.over:
+        if len(product) > MAX_OPTIMAL_STATES or deadline.over:
             break
     return ways
 

@@ -20,8 +20,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pdrm.errors import BadCertificate, UndefinedMove
 from pdrm.files import (
-    LARGEST_CERTIFICATE,
     MALFORMED,
+    MAX_CERTIFICATE_BYTES,
     parse_record,
     read_bytes,
     write_atomically,
@@ -115,7 +115,7 @@ class Certificate:
 
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate; its size, shape and numbers are checked, not yet what it proves."""
-    data = read_bytes(Path(path), LARGEST_CERTIFICATE)
+    data = read_bytes(Path(path), MAX_CERTIFICATE_BYTES)
     try:
         record = parse_record(data)
         demand(record.pop("format", None) == FORMAT, f"{path} is not a certificate of this version")

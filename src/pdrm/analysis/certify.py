@@ -20,7 +20,7 @@ from pdrm.errors import DoesNotApply, OutOfTime
 from pdrm.machines.tables import tabulate
 from pdrm.task import Task
 
-MOST_HEADS, MOST_LINES = 5_000, 100_000
+MAX_HEADS, MAX_LINES = 5_000, 100_000
 """Entries and lines of a certificate at most: checking them in fractions takes minutes otherwise."""
 ROUNDS, INWARDS = 30, 3
 """The most iterations for the ranges; in the first few, ranges that hold may also shrink (Echo needs it)."""
@@ -128,7 +128,7 @@ class _Maker:
             heads, known = self.list_operators(check)
         listed = {entry[:4] for entry in certificate.entries}
         entries = (*certificate.entries, *(one for one in heads if one[:4] not in listed))
-        if len(heads) > MOST_HEADS or sum(len(entry[5]) for entry in entries) > MOST_LINES:
+        if len(heads) > MAX_HEADS or sum(len(entry[5]) for entry in entries) > MAX_LINES:
             fault = "the task is too large to certify"
             raise DoesNotApply(fault, fix="use a smaller domain or machine")
         certificate = replace(certificate, entries=entries)

@@ -29,7 +29,7 @@ BITS = 1600
 """Powers of the discount are rounded to this many bits."""
 ROUNDING = Fraction(1, 1 << 400)
 """More than this can change in a sum of floats, which are below 2 to the 1024; it is part of every bound."""
-LONGEST_LINE = 100_000
+MAX_LINE_LENGTH = 100_000
 Range = tuple[Fraction, Fraction]
 
 
@@ -176,7 +176,7 @@ class Check(SteppedProduct):
 
     def _find_power(self, t: int) -> Fraction:
         """γᵗ, rounded."""
-        demand(0 <= t < LONGEST_LINE, "a line is too long")
+        demand(0 <= t < MAX_LINE_LENGTH, "a line is too long")
         return Fraction(int(self.discount**t * (1 << BITS)), 1 << BITS)
 
     def _find_worth(self, e: Exit | None, symbols: TopSymbols) -> Lines:

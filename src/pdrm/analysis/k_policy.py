@@ -12,8 +12,8 @@ import numpy as np
 
 from pdrm.errors import BadPolicyFile, BadSetting
 from pdrm.files import (
-    LARGEST_CERTIFICATE,
     MALFORMED,
+    MAX_CERTIFICATE_BYTES,
     parse_record,
     read_bytes,
     write_atomically,
@@ -21,7 +21,7 @@ from pdrm.files import (
 from pdrm.machines.transitions import Stack
 
 FORMAT = "pdrm k-policy 1"
-MOST_K = 1_000
+MAX_K = 1_000
 """The largest k that is asked about."""
 Row = tuple[int, str, Stack]
 """An environment state, a machine state and the symbols seen, top first."""
@@ -67,7 +67,7 @@ class KPolicy:
 def load_k_policy(path: str | Path) -> KPolicy:
     """Read a policy that `KPolicy.save` wrote."""
     try:
-        record = parse_record(read_bytes(Path(path), LARGEST_CERTIFICATE))
+        record = parse_record(read_bytes(Path(path), MAX_CERTIFICATE_BYTES))
         if record["format"] != FORMAT:
             raise ValueError(f"it is not in the format `{FORMAT}`")
         actions = tuple(map(str, record["actions"]))
@@ -83,8 +83,8 @@ def check_ks(given: int | Iterable[int]) -> list[int]:
     """One k, or some in order, each once."""
     found = set()
     for k in [given] if isinstance(given, int | str) else given:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MOST_K:
-            fix = f"use integers from 0 to {MOST_K}, such as 0, 1, 2"
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MAX_K:
+            fix = f"use integers from 0 to {MAX_K}, such as 0, 1, 2"
             raise BadSetting(f"k is {k!r}, which is not a number of symbols to see", fix=fix)
         found.add(int(k))
     return sorted(found)

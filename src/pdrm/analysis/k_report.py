@@ -28,7 +28,7 @@ HEADS = ("k", "the best deterministic k-policy loses", "in one step, at worst", 
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 SMALL_LOSS = 0.01
 """A k that loses at most this share of the value is recommended if none is known to be enough."""
-MOST_TO_LEARN, FEW_ROWS = 2, 2_000
+MAX_TO_LEARN, FEW_ROWS = 2, 2_000
 """A table with more symbols in view and more rows learns slowly."""
 UNSAID = "not known"
 UNKNOWN = (0.0, inf)
@@ -200,7 +200,7 @@ class KReport:
             or [k for k, (_, lost) in self.loss.items() if k and lost <= SMALL_LOSS * proved_size]
         )
         chosen = min(enough, default=None)
-        if chosen is None or chosen <= MOST_TO_LEARN or not self.certain:
+        if chosen is None or chosen <= MAX_TO_LEARN or not self.certain:
             return chosen
         return chosen if self.steps is None and self.states <= FEW_ROWS else None
 
@@ -266,7 +266,7 @@ class KReport:
         chosen = max(shown, key=lambda one: (one.conflicts, one.k))
         drawn = [
             Situation(
-                one.place, one.state, one.stack, len(one.seen), one.describe_way(),
+                one.env_state, one.state, one.stack, len(one.seen), one.describe_way(),
                 " or ".join(one.actions), _format_value(one.value),
             )
             for one in chosen.witness

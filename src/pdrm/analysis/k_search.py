@@ -16,7 +16,7 @@ from time import monotonic
 from pdrm.analysis.best_policy import find_loss
 from pdrm.analysis.certify import certify_everywhere
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.k_policy import MOST_K, check_ks
+from pdrm.analysis.k_policy import MAX_K, check_ks
 from pdrm.analysis.k_report import UNDECIDED, KAnswer, KReport, intersect, judge
 from pdrm.analysis.regret import (
     explore,
@@ -35,14 +35,14 @@ from pdrm.task import DomainLike, MachineLike, Task
 SECONDS = 60.0
 FIRST = 4
 """Every k up to this is tried, and more if none of them is enough."""
-MOST_STATES = 1_500_000
+MAX_STATES = 1_500_000
 NEAR = 60_000
 """States that are explored near the start before the best policies are searched."""
 NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
 NARROW = 0.01
 """If no k is enough, losses are searched for until they are known up to this share."""
-MOST_HEADS = 20_000
+MAX_HEADS = 20_000
 """States with symbols on top of each other for which a proof for every stack is tried."""
 GIB = 2**30
 
@@ -53,7 +53,7 @@ class _Search:
 
     report: KReport
     depth: int | None = None
-    most: int = MOST_STATES
+    most: int = MAX_STATES
     memory: int = GIB
     start_only: bool = False
     upwards: bool = False
@@ -118,7 +118,7 @@ class _Search:
 
     def _needs_more(self, last: int) -> bool:
         """True if no k so far is enough, and a larger one sees more."""
-        if not self.upwards or not self.values.closed or last >= MOST_K:
+        if not self.upwards or not self.values.closed or last >= MAX_K:
             return False
         product = self.values.product
         highest = int(product.stacks.height[product.states.node[: len(product)]].max(initial=0))
@@ -148,7 +148,7 @@ class _Search:
         report, machine = self.report, self.report.task.pushdown
         k = min(set(self._list_open()) - self.tried, default=None)
         heads = report.task.finite.states * len(machine.states)
-        if k is None or heads * len(machine.stack) ** max(1, k) > MOST_HEADS:
+        if k is None or heads * len(machine.stack) ** max(1, k) > MAX_HEADS:
             return
         self.tried.add(k)
         tolerance = report.step_tolerance
@@ -219,7 +219,7 @@ def check_k(
     depth: int | None = None,
     from_: str | None = None,
     height: int | None = None,
-    most: int = MOST_STATES,
+    most: int = MAX_STATES,
     memory: float = 4.0,
     seconds: float | None = SECONDS,
     progress: bool | None = None,

@@ -20,18 +20,18 @@ EARNED, DOUBT, GROSS, STEPS, TOTALS = range(5)
 
 @njit(cache=True)
 def find_values(
-    operators: Operators, power: Floats, stacks: Stacks, known: Index, worth: Floats, places: int,
-    machine_states: int, discount: float, place: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
+    operators: Operators, power: Floats, stacks: Stacks, known: Index, worth: Floats, env_states: int,
+    machine_states: int, discount: float, env_state: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Set the values of the states from `begin` to `end`, by the worth of their stacks and of every stack below that it depends on.
 
     Returns how far it came, and OK; FULL if `known` and `worth` have no room; or MISSING with the exit and symbol of the operator.
     """
     slot, keys, used = known
-    exits = places * machine_states
+    exits = env_states * machine_states
     symbols = len(operators.constant) // exits
     for x in range(begin, end):
-        todo = [(int(place[x]) * machine_states + state[x], int(node[x]))]
+        todo = [(int(env_state[x]) * machine_states + state[x], int(node[x]))]
         row = -1
         while len(todo) > 0:
             e, here = todo[-1]
@@ -65,7 +65,7 @@ def find_values(
 
 @njit(cache=True)
 def classify(
-    place: Integers, state: Integers, node: Integers, stacks: Stacks, k: int, places: int, machine_states: int,
+    env_state: Integers, state: Integers, node: Integers, stacks: Stacks, k: int, env_states: int, machine_states: int,
     begin: int, end: int, index: Index, klass: Integers, member: Integers,
 ) -> tuple[int, int]:  # fmt: skip
     """Number the classes of the states from `begin` to `end`; returns how far it came, and OK or FULL.
@@ -93,7 +93,7 @@ def classify(
                 stacks.child[at, top[position]] = child
                 stacks.made[0] = child + 1
             at = child
-        key = (int(at) * places + place[x]) * machine_states + state[x]
+        key = (int(at) * env_states + env_state[x]) * machine_states + state[x]
         row, free = find_key(slot, keys, key)
         if row < 0:
             row = used[0]

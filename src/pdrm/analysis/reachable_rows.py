@@ -17,12 +17,12 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge
 from pdrm.machines.heads import rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.reach import Frame, Waiting, saturate
+from pdrm.machines.reach import Frame, FramesBelow, saturate
 from pdrm.machines.tables import Integers
 from pdrm.machines.transitions import TopSymbols
 from pdrm.product.finite_kernel import FiniteProduct
 
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 """Product states that a survey finds, at most, unless more are asked for."""
 
 
@@ -55,7 +55,7 @@ def survey(
     domain: FiniteDomain,
     machine: PushdownRewardMachine,
     steps: int | None = None,
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS,
 ) -> Counted:
     """Count what is reached within 0, 1, 2, … steps: up to `steps` (default: the domain's limit), or as many as find at
     most `most` product states."""
@@ -82,15 +82,15 @@ def _count_distinct(numbers: Integers, ends: list[int]) -> tuple[int, ...]:
     return tuple(np.searchsorted(first, ends).tolist())
 
 
-MOST_HEADS = 50_000
+MAX_HEADS = 50_000
 """Heads that are found, at most."""
-MOST_STRINGS = 2**62
+MAX_STRINGS = 2**62
 """Strings of k symbols, at most."""
 
 
 def find_heads(
-    domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MOST_HEADS
-) -> Waiting[Exit, str | None]:
+    domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MAX_HEADS
+) -> FramesBelow[Exit, str | None]:
     """The heads of a product that can be reached before the end of an episode, with what may lie below them.
 
     `ProductTooLarge` if there are more than `most`.
@@ -109,7 +109,7 @@ def find_heads(
 
 
 def count_views(
-    machine: PushdownRewardMachine, heads: Waiting[Exit, str | None], ks: Collection[int]
+    machine: PushdownRewardMachine, heads: FramesBelow[Exit, str | None], ks: Collection[int]
 ) -> dict[int, int]:
     """The rows of a k-policy's table, for each k: what it may see where it acts, in an episode of any length.
 
@@ -119,7 +119,7 @@ def count_views(
     {0: 417, 1: 1663, 2: 6558}
     """
     for k in ks:
-        if (len(machine.stack) + 1) ** k > MOST_STRINGS:
+        if (len(machine.stack) + 1) ** k > MAX_STRINGS:
             raise BadSetting(f"k = {k} is more than can be counted", fix="use a smaller k")
     below = _read_below(heads, max([1, *ks]) - 1)
     seen = set[tuple[Exit, TopSymbols]]()
@@ -131,7 +131,7 @@ def count_views(
 
 
 def _read_below(
-    heads: Waiting[Exit, str | None], length: int
+    heads: FramesBelow[Exit, str | None], length: int
 ) -> dict[Frame[Exit, str | None], set[TopSymbols]]:
     """The first symbols, so many or all, of the stacks that each frame may begin: its rest, then what lies below the symbol
     that was replaced. Found step by step, because a frame may lie below itself."""

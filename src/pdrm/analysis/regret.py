@@ -19,7 +19,7 @@ from pdrm.product.finite_kernel import END, Floats, Numbers
 
 PAIRS = 200
 """Pairs of states that are followed at once."""
-LONGEST_LOOP = 4
+MAX_LOOP_LENGTH = 4
 
 
 class Regret(NamedTuple):
@@ -130,8 +130,8 @@ def _walk(
     """Expand what random ways lead to, [i, way] going together for all i, half of them in loops; moves must have no chance."""
     product, ways = values.product, np.arange(here.shape[1])
     actions = product.next.shape[1]
-    loop = generator.integers(0, actions, (LONGEST_LOOP, len(ways)))
-    period = generator.integers(1, LONGEST_LOOP + 1, len(ways))
+    loop = generator.integers(0, actions, (MAX_LOOP_LENGTH, len(ways)))
+    period = generator.integers(1, MAX_LOOP_LENGTH + 1, len(ways))
     repeats = generator.random(len(ways)) < 0.5
     for step in range(length):
         todo = np.unique(here)

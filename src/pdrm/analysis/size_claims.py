@@ -22,7 +22,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.task import pushdown_machine
 
-MOST_LABELS = 4096
+MAX_LABELS = 4096
 """Labels of a machine at most, for the domain of all words."""
 LETTERS = tuple(frozenset(letter) for letter in "01x")
 MACHINE = "marked-palindrome"
@@ -42,9 +42,9 @@ DOMAINS = (
 
 def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDomain:
     """The domain in which every word can happen: one state, and one action for each label. It shows a machine by itself."""
-    labels = list(islice(machine.alphabet.labels(), MOST_LABELS + 1))
-    if len(labels) > MOST_LABELS:
-        fault = f"`{machine.name}` has more than {MOST_LABELS:,} labels"
+    labels = list(islice(machine.alphabet.labels(), MAX_LABELS + 1))
+    if len(labels) > MAX_LABELS:
+        fault = f"`{machine.name}` has more than {MAX_LABELS:,} labels"
         raise BadSetting(fault, fix="declare events exclusive, or name a domain")
     following, label, actions = (
         [[0] * len(labels)],

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pdrm.analysis.k_policy import check_ks
-from pdrm.analysis.reachable_rows import MOST_ROWS, Counted, count_views, find_heads, survey
+from pdrm.analysis.reachable_rows import MAX_ROWS, Counted, count_views, find_heads, survey
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.drawing.trace import align
 from pdrm.errors import BadSetting
@@ -24,7 +24,7 @@ from pdrm.task import DomainLike, MachineLike, Task
 
 EXACT = 2**53
 """Integers below this are the same in every JSON reader."""
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 """Steps of an episode at most: the bounds have about as many digits."""
 
 Record = dict[str, Any]
@@ -144,7 +144,7 @@ def sizes(
     steps: int | None = None,
     k: int | Iterable[int] = (0, 1, 2),
     seen: Sequence[Seen] = (),
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS,
 ) -> Sizes:
     """Count the rows that each kind of policy takes: what the theorems allow, what can be reached.
 
@@ -169,9 +169,9 @@ def sizes(
     domain = given.finite
     machine = given.pushdown
     limit = domain.step_limit if steps is None else steps
-    if not 0 <= limit <= MOST_STEPS:
+    if not 0 <= limit <= MAX_STEPS:
         raise BadSetting(
-            f"episodes of {limit:,} steps", fix=f"use an integer from 0 to {MOST_STEPS}, such as 20"
+            f"episodes of {limit:,} steps", fix=f"use an integer from 0 to {MAX_STEPS}, such as 20"
         )
     growth = stack_growth(machine)
     walk = survey(domain, machine, limit, most)

@@ -52,8 +52,8 @@ PRECISION = 1e-12
 """The error that is aimed at, as a share of the largest value there can be."""
 USELESS = 0.01
 """An error is an error message if it is a larger share of the values and rewards than this."""
-MOST_STATES = 1_000_000
-MOST_SHOWN = 20
+MAX_STATES = 1_000_000
+MAX_SHOWN = 20
 """Configurations in a table."""
 SOON = 3.0
 """Seconds for solving a task just to compare what was learnt with the optimal value."""
@@ -87,10 +87,10 @@ class SolvedProduct:
         """The proved error of every value, rounding included."""
         return self._error
 
-    def action_values(self, place: int, state: int, symbols: Symbols) -> Floats:
+    def action_values(self, env_state: int, state: int, symbols: Symbols) -> Floats:
         """[action]: the value of each."""
         product = self.product
-        alike = (product.place == place) & (product.states.state[: len(product)] == state)
+        alike = (product.env_state == env_state) & (product.states.state[: len(product)] == state)
         for x in np.flatnonzero(alike).tolist():
             if product.stacks.stack_of(int(product.states.node[x])) == symbols:
                 found = find_action_values(product, self.discount, self._value, np.array([x]))
@@ -173,13 +173,15 @@ class Solution:
         >>> found["u"] > 0 > found["l"]
         True
         """
-        place, (state, symbols, paid) = self.domain.find_state(s), self._settle(u, stack)
-        if state >= self.solver.table.first_final or self.domain.arrays.terminal[place]:
+        env_state, (state, symbols, paid) = self.domain.find_state(s), self._settle(u, stack)
+        if state >= self.solver.table.first_final or self.domain.arrays.terminal[env_state]:
             return {}
-        values = self.solver.action_values(place, state, symbols)
+        values = self.solver.action_values(env_state, state, symbols)
         missing = self.solver.undefined
         for action in np.flatnonzero(np.isnan(values)).tolist():
-            missing = missing or UndefinedHead(place, state, symbols[0] if symbols else 0, action)
+            missing = missing or UndefinedHead(
+                env_state, state, symbols[0] if symbols else 0, action
+            )
         if missing is not None:
             raise self._undefined(missing)
         names = self.domain.actions
@@ -242,16 +244,16 @@ class Solution:
 
     def record_at(self, s: StateLike, u: str, stack: Stack) -> dict[str, Any]:
         """One configuration as JSON values."""
-        place = self.domain.find_state(s)
+        env_state = self.domain.find_state(s)
         return {
-            "s": place,
-            "where": self.domain.describe(place),
+            "s": env_state,
+            "where": self.domain.describe(env_state),
             "state": u,
             "stack": list(stack),
-            "value": self.value(place, u, stack),
+            "value": self.value(env_state, u, stack),
             "error": self.error_at(len(stack)),
-            "actions": list(self.actions(place, u, stack)),
-            "action_values": self.action_values(place, u, stack),
+            "actions": list(self.actions(env_state, u, stack)),
+            "action_values": self.action_values(env_state, u, stack),
         }
 
     # --- For people
@@ -279,7 +281,7 @@ class Solution:
                 spell_value(one["value"]),
                 " or ".join(one["actions"]) or "(the episode is over)",
             ]
-            for one in places[:MOST_SHOWN]
+            for one in places[:MAX_SHOWN]
         ]
         return [["state", "machine", "stack", "value", "best actions"], *rows]
 
@@ -304,8 +306,8 @@ class Solution:
 
     def _undefined(self, missing: UndefinedHead) -> UndefinedMove:
         arrays = self.domain.arrays
-        outcome = arrays.probability[missing.place, missing.action].argmax()
-        label = self.domain.labels[arrays.label[missing.place, missing.action, outcome]]
+        outcome = arrays.probability[missing.env_state, missing.action].argmax()
+        label = self.domain.labels[arrays.label[missing.env_state, missing.action, outcome]]
         top = self.machine.stack[missing.symbol - 1 : missing.symbol]
         return self.machine.undefined_move(label, Configuration(self._states[missing.state], top))
 
@@ -351,7 +353,7 @@ def solve(
     except StochasticMoves:
         gamma, deadline = chosen.discount if discount is None else discount, Deadline(seconds)
         product = FiniteProduct(chosen.finite, chosen.pushdown)
-        product.explore(most=MOST_STATES)
+        product.explore(most=MAX_STATES)
         if product.frontier.size:
             raise
         return Solution(chosen, gamma, SolvedProduct(product, gamma, deadline))

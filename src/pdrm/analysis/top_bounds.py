@@ -136,7 +136,7 @@ class FrontierBounds:
             return self.of_all(begin)
         states, count = self.product.states, len(self.product)
         top = self.product.stacks.symbol[states.node[begin:count]]
-        at = states.place[begin:count], states.state[begin:count], top
+        at = states.env_state[begin:count], states.state[begin:count], top
         return self.by_top[0][at], self.by_top[1][at]
 
     def of_all(self, begin: int) -> tuple[Floats, Floats]:

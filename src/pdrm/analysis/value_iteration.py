@@ -15,7 +15,7 @@ from pdrm.analysis.top_bounds import EPSILON, FrontierBounds, check_discount
 from pdrm.analysis.values_kernel import Swept, find_components, improve, renumber
 from pdrm.product.finite_kernel import END, FiniteProduct, Floats, Numbers
 
-MOST_ROUNDS = 100_000
+MAX_ROUNDS = 100_000
 AT_ONCE = 200_000_000
 """Outcomes that a kernel chooses among in one call, about: between two calls the deadline is checked."""
 
@@ -64,7 +64,7 @@ def find_action_values(
     following = product.next[states]
     later = np.where(following != END, value[following], 0.0)
     paid = product.reward[states] + discount * later
-    q = (product.probability[product.place[states]] * paid).sum(axis=2)
+    q = (product.probability[product.env_state[states]] * paid).sum(axis=2)
     return np.where(product.expanded[states][:, np.newaxis], q, value[states][:, np.newaxis])
 
 
@@ -85,7 +85,7 @@ def iterate(
     rounds = max(1, AT_ONCE // max(1, product.lead.size))
     value = np.append(begin[product.order], 0.0)
     change, done = np.inf, 0
-    while change > close and done < MOST_ROUNDS:
+    while change > close and done < MAX_ROUNDS:
         error, change = improve(product, discount, close, slack, rounds, value)
         done += rounds
         if deadline.over:
@@ -104,6 +104,6 @@ def sort_states(product: FiniteProduct, discount: float) -> Swept:
     position = np.empty(count, np.uint32)
     position[order] = np.arange(count)
     lead, paid = renumber(product.steps, order, position)
-    cell = (actions * product.place[order]).astype(np.uint32)
+    cell = (actions * product.env_state[order]).astype(np.uint32)
     weight = discount * product.probability.reshape(-1, outcomes)
     return Swept(order, first, lead, paid, cell, weight, product.expanded[order])

@@ -142,14 +142,14 @@ class SolvedValues(ValuedProduct):
         product, solver, states = self.product, self.solver, self.product.states
         begin, count = self._done, len(product)
         if len(self.value) < count:
-            self.value = lengthen(self.value, len(states.place))
-            self.worst = lengthen(self.worst, len(states.place))
+            self.value = lengthen(self.value, len(states.env_state))
+            self.worst = lengthen(self.worst, len(states.env_state))
         self.worst[begin:count] = self.frontier.of_all(begin)[0]
         places, machine_states, _ = solver.shape
         while self._done < count:
             self._done, status, e, symbol = find_values(
                 solver.operators, solver.ranges.power, product.stacks, self._known, self._worth, places,
-                machine_states, self.discount, states.place, states.state, states.node,
+                machine_states, self.discount, states.env_state, states.state, states.node,
                 self._done, count, self.value,
             )  # fmt: skip
             if status == MISSING:

@@ -92,14 +92,14 @@ def find_components(following: Integers) -> Integers:
 @njit(cache=True)
 def renumber(steps: Steps, order: Numbers, position: Positions) -> tuple[Positions, Floats]:
     """Where steps lead and what they are expected to pay, for the states in this order (see `Swept`); `position`: [x]: the place in it."""
-    following, reward, place, probability = steps
+    following, reward, env_state, probability = steps
     count, actions, outcomes = following.shape
     lead, paid = np.full(following.shape, count, np.uint32), np.zeros((count, actions))
     for i in range(count):
         x = order[i]
         for a in range(actions):
             for o in range(outcomes):
-                paid[i, a] += probability[place[x], a, o] * reward[x, a, o]
+                paid[i, a] += probability[env_state[x], a, o] * reward[x, a, o]
                 if following[x, a, o] != END:
                     lead[i, a, o] = position[following[x, a, o]]
     return lead, paid
@@ -189,30 +189,30 @@ def narrow_by_top(
     With a stack of height h it is `value + growth * h`. A pop may reveal any symbol. An action that is not known (it leads to -1)
     is worth `unknown`. Returns True once a sweep changes less than `close`, False if the sweeps were not enough.
     """
-    places, states, symbols = value.shape
-    revealed = np.empty((places, states))
+    env_states, states, symbols = value.shape
+    revealed = np.empty((env_states, states))
     for _ in range(sweeps):
-        for place in range(places):
+        for env_state in range(env_states):
             for state in range(states):
-                own = value[place, state]
-                revealed[place, state] = own.max() if sign > 0.0 else own.min()
+                own = value[env_state, state]
+                revealed[env_state, state] = own.max() if sign > 0.0 else own.min()
         change = 0.0
-        for place in range(places):
+        for env_state in range(env_states):
             for state in range(table.first_final):
                 for symbol in range(symbols):
                     silent = table.silent[state, symbol]
-                    ended = silent < 0 and terminal[place]
+                    ended = silent < 0 and terminal[env_state]
                     best = 0.0 if ended else -np.inf
                     actions = 1 if silent >= 0 else 0 if ended else following.shape[1]
                     outcomes = 1 if silent >= 0 else following.shape[2]
                     for a in range(actions):
                         q = 0.0
                         for o in range(outcomes):
-                            after, move, p, factor, paid = place, silent, 1.0, 1.0, 0.0
+                            after, move, p, factor, paid = env_state, silent, 1.0, 1.0, 0.0
                             if silent < 0:
                                 p, after, factor = (
-                                    probability[place, a, o],
-                                    following[place, a, o],
+                                    probability[env_state, a, o],
+                                    following[env_state, a, o],
                                     discount,
                                 )
                                 if p <= 0.0:
@@ -220,8 +220,8 @@ def narrow_by_top(
                                 if after < 0:
                                     q += p * unknown
                                     continue
-                                move = table.move[state, label[place, a, o], symbol]
-                                paid = reward[place, a, o]
+                                move = table.move[state, label[env_state, a, o], symbol]
+                                paid = reward[env_state, a, o]
                             if move < 0:  # such a step is an error
                                 q = -np.inf
                                 break
@@ -236,10 +236,10 @@ def narrow_by_top(
                                 later += growth * higher
                             q += p * (factor * (paid + table.reward[move]) + factor * later)
                         best = max(best, q)
-                    old = value[place, state, symbol]
+                    old = value[env_state, state, symbol]
                     if best > -np.inf and sign * best < sign * old:
                         change = max(change, abs(best - old))
-                        value[place, state, symbol] = best
+                        value[env_state, state, symbol] = best
         if change <= close:
             return True
     return False
@@ -250,13 +250,13 @@ def measure_occupancy(
     steps: Steps, discount: float, action: Integers, begin: Floats, sweeps: int
 ) -> Floats:
     """[x]: the discounted number of times that a policy visits each state, within a number of steps; `begin`: the starts' chances."""
-    following, _, place, probability = steps
+    following, _, env_state, probability = steps
     now, total = begin.copy(), begin.copy()
     for _ in range(sweeps):
         after, moved = np.zeros(len(begin)), 0.0
         for x in range(len(begin)):
             if now[x] > 0.0 and action[x] >= 0:
-                a, s = action[x], place[x]
+                a, s = action[x], env_state[x]
                 for o in range(following.shape[2]):
                     p, y = probability[s, a, o], following[x, a, o]
                     if p > 0.0 and y != END:

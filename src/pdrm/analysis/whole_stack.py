@@ -49,10 +49,10 @@ from pdrm.machines.tables import Symbols, Table
 
 NEGLIGIBLE = 1e-18
 """A power of the discount as small as this changes a value by less than a rounding."""
-MOST_POWERS = 8_000_000
-MOST_HEADS = 50_000_000
+MAX_POWERS = 8_000_000
+MAX_HEADS = 50_000_000
 """Environment states times machine states times symbols, at most: arrays have a place for each."""
-MOST_SWEEPS = 10_000
+MAX_SWEEPS = 10_000
 """Sweeps that narrow the range of values."""
 ROUNDINGS = 64
 """Roundings of the largest number in one move's arithmetic, at most."""
@@ -71,7 +71,7 @@ Line = tuple[float, int, int, int]
 class UndefinedHead(NamedTuple):
     """A move that the machine does not define: `otherwise error`, and no rule applies."""
 
-    place: int
+    env_state: int
     state: int
     symbol: int
     action: int
@@ -113,19 +113,21 @@ class WholeStack:
         self.world, self.table, self.discount, self.precision = world, table, discount, precision
         self.silence = measure_silence(table)
         self.shape = len(world.terminal), *table.silent.shape
-        places, states, symbols = self.shape
-        if places * states * symbols > MOST_HEADS:
-            fault = f"{places:,} environment states, {states} machine states and {symbols} symbols"
+        env_states, states, symbols = self.shape
+        if env_states * states * symbols > MAX_HEADS:
+            fault = (
+                f"{env_states:,} environment states, {states} machine states and {symbols} symbols"
+            )
             raise ProductTooLarge(f"{fault} are too many", fix="use a smaller domain or machine")
         self.ranges = self._find_ranges(largest_unknown)
-        self.operators = no_operators(places * states, symbols)
+        self.operators = no_operators(env_states * states, symbols)
         self.deadline = Deadline()
         """Once it is over, solving raises a TimeoutError."""
         self._settled = False
 
     # --- Values
 
-    def action_values(self, place: int, state: int, stack: Symbols) -> Floats:
+    def action_values(self, env_state: int, state: int, stack: Symbols) -> Floats:
         """[action]: the value of each, NaN if it is not known or the machine has no move for it.
 
         No silent move may be pending, and the episode must not be over.
@@ -134,32 +136,32 @@ class WholeStack:
         values = np.empty(self.world.next.shape[1])
         self.settle()
         while not evaluate_actions(
-            self.world, self.table, self.ranges, self.operators, place, state, symbols, values
+            self.world, self.table, self.ranges, self.operators, env_state, state, symbols, values
         ):
             self._settled = False
             self.settle()
         return values
 
-    def find(self, place: int, state: int, symbol: int) -> None:
+    def find(self, env_state: int, state: int, symbol: int) -> None:
         """Find one more operator, and those it depends on."""
         _, states, symbols = self.shape
-        meet(self.ranges, self.operators, (place * states + state) * symbols + symbol, symbols)
+        meet(self.ranges, self.operators, (env_state * states + state) * symbols + symbol, symbols)
         self._settled = False
         self.settle()
 
-    def read(self, place: int, state: int, symbol: int) -> tuple[float, list[Line]]:
+    def read(self, env_state: int, state: int, symbol: int) -> tuple[float, list[Line]]:
         """The constant of an operator, and its lines; symbol 0 is the empty stack."""
-        self.find(place, state, symbol)
+        self.find(env_state, state, symbol)
         _, states, symbols = self.shape
-        operators, head = self.operators, (place * states + state) * symbols + symbol
+        operators, head = self.operators, (env_state * states + state) * symbols + symbol
         lines = slice(operators.first[head], operators.first[head] + operators.lines[head])
         columns = operators.c[lines], operators.t[lines], *np.divmod(operators.exit[lines], states)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return float(operators.constant[head]), list(rows)
 
-    def range(self, place: int, state: int) -> tuple[float, float]:
+    def range(self, env_state: int, state: int) -> tuple[float, float]:
         """Between which numbers the continuation value is, whatever the stack."""
-        e = place * self.shape[1] + state
+        e = env_state * self.shape[1] + state
         return float(self.ranges.low[e]), float(self.ranges.high[e])
 
     def error_at(self, height: int) -> float:
@@ -192,8 +194,8 @@ class WholeStack:
         head = int(self.operators.counter[UNDEFINED])
         if head == NONE:
             return None
-        place, state, symbol = (int(part) for part in np.unravel_index(head, self.shape))
-        return UndefinedHead(place, state, symbol, int(self.operators.counter[TRIED]))
+        env_state, state, symbol = (int(part) for part in np.unravel_index(head, self.shape))
+        return UndefinedHead(env_state, state, symbol, int(self.operators.counter[TRIED]))
 
     @property
     def size(self) -> dict[str, int]:
@@ -205,10 +207,10 @@ class WholeStack:
 
     # --- Solving
 
-    def note(self, place: int) -> None:
+    def note(self, env_state: int) -> None:
         """Visit the heads of an environment state again: a move there has become known in `world`."""
         _, states, symbols = self.shape
-        heads = slice(place * states * symbols, (place + 1) * states * symbols)
+        heads = slice(env_state * states * symbols, (env_state + 1) * states * symbols)
         self.operators.visited[heads] = 0
         self._settled = False
 
@@ -299,7 +301,7 @@ class WholeStack:
             own = np.append(own, [largest_unknown, -largest_unknown])
         every = bound_all(own, table, table.reward, silence, self.discount)
         largest = max(every.high, -every.low, TINY)
-        highest_stack = HEIGHT + silence.pushed * len(power)  # later steps do not count
+        max_stack_height = HEIGHT + silence.pushed * len(power)  # later steps do not count
         unknown = -inf if largest_unknown is None else every.high
         following, label = world.next[..., np.newaxis], world.label[..., np.newaxis]
         reward, sure = world.reward[..., np.newaxis], np.ones((*world.next.shape, 1))
@@ -310,9 +312,9 @@ class WholeStack:
             value[:, table.first_final :] = 0.0
             narrow_by_top(
                 following, label, reward, sure, world.terminal, table, self.discount,
-                sign, unknown, sign * slope, 1e-6 * largest, MOST_SWEEPS, value,
+                sign, unknown, sign * slope, 1e-6 * largest, MAX_SWEEPS, value,
             )  # fmt: skip
-            end = (sign * value).max(axis=2).ravel() + slope * highest_stack
+            end = (sign * value).max(axis=2).ravel() + slope * max_stack_height
             narrowed: Floats = sign * (end + 1e-9 * largest)
             return narrowed
 
@@ -373,6 +375,6 @@ def check_deterministic(domain: FiniteDomain) -> None:
 def _list_powers(discount: float) -> Floats:
     """The powers of the discount down to one that is negligible."""
     count = 1 if discount == 0 else int(np.log(NEGLIGIBLE) / np.log(discount)) + 2
-    if count > MOST_POWERS:
+    if count > MAX_POWERS:
         raise BadSetting(f"a discount of {discount} is too close to 1", fix="use at most 0.99999")
     return np.float64(discount) ** np.arange(count + 1)

@@ -1,7 +1,7 @@
 """Operators of stack symbols in Numba (`whole_stack` has the theory).
 
 A *head* is an environment state, a machine state and the symbol on top; an *exit* the two states in
-which a symbol has just been popped. Both are numbers: an exit is `place * states + state`, a head
+which a symbol has just been popped. Both are numbers: an exit is `env_state * states + state`, a head
 `exit * symbols + symbol`. A line c + γᵗ w(exit) is the tuple (exit, t, c).
 
 A visit to a head composes the operators that its moves lead to, and adds lines and constants that
@@ -234,7 +234,7 @@ def add_line(
 
 @njit(cache=True)
 def follow(
-    table: Table, ranges: Ranges, operators: Operators, symbol: int, move: int, place: int, paid: float,
+    table: Table, ranges: Ranges, operators: Operators, symbol: int, move: int, env_state: int, paid: float,
     steps: int, tolerance: float, found: Floats, lines: Lines, reads: list[int],
 ) -> None:  # fmt: skip
     """List the lines (exit, t, c) of a move that replaces `symbol`, and consider its constants."""
@@ -249,7 +249,7 @@ def follow(
         return
     pushes = table.pushes[move]
     depth = pushes + 1 - table.pops[move]
-    e = int(place * states + state)
+    e = int(env_state * states + state)
     now = no_lines()  # lines through the symbols so far
     add_line(now, e, steps, paid, tolerance, found, low, high, power)
     for level in range(depth):
@@ -277,7 +277,7 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
     """Improve the operator of a head by one move; return False if there is no room for what is found."""
     states, symbols = table.silent.shape
     symbol = head % symbols
-    place = head // symbols // states
+    env_state = head // symbols // states
     state = head // symbols % states
     low, power = ranges.low, ranges.power
     exits, times, gains, counter = operators.exit, operators.t, operators.c, operators.counter
@@ -295,21 +295,32 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
         tolerance = ranges.silent_tolerance
         paid = table.reward[silent]
         follow(
-            table, ranges, operators, symbol, silent, place, paid, 0, tolerance, found, lines, reads
+            table,
+            ranges,
+            operators,
+            symbol,
+            silent,
+            env_state,
+            paid,
+            0,
+            tolerance,
+            found,
+            lines,
+            reads,
         )
-    elif world.terminal[place]:
+    elif world.terminal[env_state]:
         consider(found, 0.0, NONE, 0.0, 0.0)
     else:
         for action in range(world.next.shape[1]):
-            after = world.next[place, action]
+            after = world.next[env_state, action]
             if after == NONE:
                 continue
-            move = table.move[state, world.label[place, action], symbol]
+            move = table.move[state, world.label[env_state, action], symbol]
             if move < 0:
                 counter[UNDEFINED] = head
                 counter[TRIED] = action
                 continue
-            paid = power[1] * (world.reward[place, action] + table.reward[move])
+            paid = power[1] * (world.reward[env_state, action] + table.reward[move])
             follow(
                 table,
                 ranges,
@@ -428,18 +439,18 @@ def evaluate(table: Table, ranges: Ranges, operators: Operators, e: int, stack: 
 @njit(cache=True)
 def evaluate_actions(
     world: World, table: Table, ranges: Ranges, operators: Operators,
-    place: int, state: int, stack: Integers, values: Floats,
+    env_state: int, state: int, stack: Integers, values: Floats,
 ) -> bool:  # fmt: skip
     """Fill [action] with the value of each, NaN if it is unknown or undefined; False: ask again."""
     states = table.silent.shape[0]
     known = True
     for action in range(len(values)):
         values[action] = math.nan
-        after = world.next[place, action]
-        move = table.move[state, world.label[place, action], stack[0]]
+        after = world.next[env_state, action]
+        move = table.move[state, world.label[env_state, action], stack[0]]
         if after == NONE or move < 0:
             continue
-        values[action] = world.reward[place, action] + table.reward[move]
+        values[action] = world.reward[env_state, action] + table.reward[move]
         if table.target[move] < table.first_final:
             pushed = table.push[move, : table.pushes[move]][::-1]
             symbols = np.concatenate((pushed, stack[table.pops[move] :]))

@@ -16,14 +16,14 @@ from pdrm.product.finite_kernel import END, Floats
 
 LONGEST = 20
 """Words of a way that are printed."""
-MOST_FOLLOWED = 5_000
+MAX_FOLLOWED = 5_000
 """States on optimal ways that are looked at to find how long optimal play takes."""
 
 
 class Member(NamedTuple):
     """One state of a class: what it is, how to get there, and what is best."""
 
-    place: int
+    env_state: int
     """The number of the environment state."""
     where: str
     state: str
@@ -59,14 +59,14 @@ class Member(NamedTuple):
 def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Member:
     """A state of a product in words; `gaps`: by how much each action can be worth less than the best one."""
     product, domain = values.product, values.product.domain
-    place, state, stack = name_state(product, x)
+    env_state, state, stack = name_state(product, x)
     close = max(values.step_tolerance, 2 * float(gaps.min()))
     start, way = "", product.way_to(x)
     if (product.starts != END).sum() > 1:
         start = domain.describe(int(domain.arrays.start_state[way.start]))
     return Member(
-        place=place,
-        where=domain.describe(place),
+        env_state=env_state,
+        where=domain.describe(env_state),
         state=state,
         stack=stack,
         seen=stack[:k],
@@ -120,7 +120,7 @@ def follow_optimal(values: SolvedValues) -> Followed:
             ends = END in reached
             if ends:
                 break
-            if states > MOST_FOLLOWED:
+            if states > MAX_FOLLOWED:
                 return Followed(max(longest, steps), ends=None)
         if not ends:
             return Followed(steps, ends=False)

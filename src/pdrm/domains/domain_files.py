@@ -22,8 +22,8 @@ from pdrm.errors import (
     did_you_mean,
 )
 from pdrm.files import (
-    LARGEST_DOMAIN,
     MALFORMED,
+    MAX_DOMAIN_BYTES,
     Arrays,
     FilePath,
     encode_arrays,
@@ -51,7 +51,7 @@ def load_domain(path: FilePath) -> FiniteDomain:
     ('key',)
     """
     file = Path(path)
-    data = read_bytes(file, LARGEST_DOMAIN)
+    data = read_bytes(file, MAX_DOMAIN_BYTES)
     if data.startswith(ZIPPED) or file.suffix == ARRAYS:
         return parse_array_file(data, file.stem, str(file))
     return parse_map_file(decode_map(data, str(file)), file.stem, str(file))

@@ -32,7 +32,7 @@ WALL, FLOOR = "#", "."
 ROUNDING = 1e-9
 """Tolerance of a sum of probabilities."""
 
-MOST_STEPS = 2**31 - 1
+MAX_STEPS = 2**31 - 1
 """The highest step limit."""
 
 ARRAY_TYPES = {
@@ -143,9 +143,9 @@ class FiniteDomain(Displayed):
 
     def __post_init__(self) -> None:
         limit, low, high = self.step_limit, self.lowest, self.highest
-        if not isinstance(limit, int) or not 1 <= limit <= MOST_STEPS:
+        if not isinstance(limit, int) or not 1 <= limit <= MAX_STEPS:
             fault = f"domain `{self.name}`: a step limit of {limit!r}"
-            fix = f"give an integer from 1 to {MOST_STEPS:,}"
+            fix = f"give an integer from 1 to {MAX_STEPS:,}"
             raise BadDomainSetting(fault, fix=fix, word="step_limit")
         # returns are normalised by them
         if low is not None and high is not None and not low < high:

@@ -37,7 +37,7 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.files import LARGEST_TEXT, MOST_CELLS, FilePath, read_bytes
+from pdrm.files import MAX_CELLS, MAX_TEXT_BYTES, FilePath, read_bytes
 
 START = "@"
 SIGNS = (WALL, FLOOR, START)
@@ -107,7 +107,7 @@ def read_map(
     ...     read_map(file, places="k").rows
     ('@.k',)
     """
-    text = decode_map(read_bytes(Path(path), LARGEST_TEXT), str(path))
+    text = decode_map(read_bytes(Path(path), MAX_TEXT_BYTES), str(path))
     return parse_map(text, places=places, start=start, file=str(path))
 
 
@@ -146,8 +146,8 @@ def parse_map(
 
     if not rows:
         raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
-    if sum(map(len, rows)) > MOST_CELLS:
-        fault = f"{file} has {len(rows)} rows; {MOST_CELLS:,} cells are the most"
+    if sum(map(len, rows)) > MAX_CELLS:
+        fault = f"{file} has {len(rows)} rows; {MAX_CELLS:,} cells are the most"
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
     width = len(rows[0])
     known = {*SIGNS, *places}

@@ -280,7 +280,7 @@ Array = Any
 """An array of JAX, or a number."""
 State = Any
 """Whatever a state is: a tree of JAX arrays."""
-MOST_EVENTS = 12
+MAX_EVENTS = 12
 """Each set of events is a column of the compiled machine, so that their number doubles with each event."""
 
 
@@ -328,9 +328,9 @@ class JaxWorld:
     """`terminated(state)`: the world itself ends the episode (default: never)."""
 
     def __post_init__(self) -> None:
-        if len(self.events) > MOST_EVENTS:
+        if len(self.events) > MAX_EVENTS:
             fault = f"{len(self.events)} events have {2 ** len(self.events):,} labels"
-            raise BadDomainSetting(fault, fix=f"use at most {MOST_EVENTS} events")
+            raise BadDomainSetting(fault, fix=f"use at most {MAX_EVENTS} events")
         if (self.actions > 0) == (self.action_size > 0):
             fault = f"`{self.name}` needs either `actions` or `action_size`"
             fix = "actions=4 if they are numbered, action_size=2 if not"

@@ -296,7 +296,7 @@ def deliver_worlds(
 # There is one state. Asking for i units costs i/(i+1) and emits `soap_i`; at reset `stains_n` is emitted, n from 1 to 5
 # equally likely. It is tested on each n.
 
-MOST_STAINS = 5
+MAX_STAINS = 5
 """Stains, and units of soap in one request, at most."""
 
 
@@ -310,7 +310,7 @@ def paint(step_limit: int = 5) -> FiniteDomain:
     >>> world.arrays.reward.ravel().round(3).tolist(), [test.name for test in world.tests][:1]
     ([-0.5, -0.667, -0.75, -0.8, -0.833], ['paint, start 0'])
     """
-    amounts = range(1, MOST_STAINS + 1)
+    amounts = range(1, MAX_STAINS + 1)
 
     def outcomes(_: str, action: int) -> list[Outcome]:
         units = action + 1
@@ -321,13 +321,13 @@ def paint(step_limit: int = 5) -> FiniteDomain:
         {"floor": "floor"},
         [f"ask_{units}" for units in amounts],
         outcomes,
-        [Start("floor", 1 / MOST_STAINS, frozenset({f"stains_{n}"})) for n in amounts],
+        [Start("floor", 1 / MAX_STAINS, frozenset({f"stains_{n}"})) for n in amounts],
         events=(*(f"stains_{n}" for n in amounts), *(f"soap_{units}" for units in amounts)),
         step_limit=step_limit,
     )
-    lowest = -(MOST_STAINS - 1) / 2 - MOST_STAINS / (MOST_STAINS + 1)
+    lowest = -(MAX_STAINS - 1) / 2 - MAX_STAINS / (MAX_STAINS + 1)
     world = replace(world, machine="paint", lowest=lowest, highest=-1 / 2)
-    return replace(world, tests=tuple(world.starting(k) for k in range(MOST_STAINS)))
+    return replace(world, tests=tuple(world.starting(k) for k in range(MAX_STAINS)))
 
 
 # --- Echo: nature says a word of a's and b's and then `now`; the agent names the letters, the last one first.

@@ -201,16 +201,16 @@ def make_line(rule: Rule, events: Sequence[str] = (), *, stack: bool = True) -> 
 HOLES = ("", " ")
 """Names of the open places of a family's line, which no machine can use."""
 
-MOST_LINES = 4
+MAX_LINES = 4
 """Lines on an edge that are readable without merging."""
 
-MOST_NAMES = 8
+MAX_NAMES = 8
 """Names on a line up to which families with two variables are looked for."""
 
-MOST_DASHED = 12
+MAX_DASHED = 12
 """Edges drawn for `otherwise`; with more, only the caption names its target."""
 
-SMALLEST_FAMILY = 3
+MIN_FAMILY = 3
 """Rules that one line with a variable stands for at least."""
 
 
@@ -238,7 +238,7 @@ def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
     for line, text in rules:
         loops[text].append(line)
     families = [family for text, loop in loops.items() for family in find_families(loop, text)]
-    if len(families) > MOST_LINES:
+    if len(families) > MAX_LINES:
         lines = [line for line, _ in rules]
         merged = _merge(_merge(lines, _without_tops), lambda line: replace(line, guards=()))
         families = min(families, find_families(lines), find_families([*merged]), key=len)
@@ -250,7 +250,7 @@ def find_families(lines: Sequence[EdgeLine], text: str = "") -> list[Family]:
     groups: dict[tuple[int, EdgeLine], dict[tuple[str, ...], EdgeLine]] = defaultdict(dict)
     for line in lines:
         names = line.names()
-        for holes in (1, 2) if len(names) <= MOST_NAMES else (1,):
+        for holes in (1, 2) if len(names) <= MAX_NAMES else (1,):
             for row in permutations(names, holes):
                 opened = line.rename(dict(zip(row, HOLES, strict=False)))
                 groups[holes, opened][row] = line
@@ -260,7 +260,7 @@ def find_families(lines: Sequence[EdgeLine], text: str = "") -> list[Family]:
     for (_, opened), group in by_size:
         rows = tuple(row for row, line in group.items() if line not in taken)
         by_first = {row[0] for row in rows}
-        if len(rows) >= SMALLEST_FAMILY and len(by_first) == len(rows):
+        if len(rows) >= MIN_FAMILY and len(by_first) == len(rows):
             families[group[rows[0]]] = Family(opened, rows, text)
             taken.update(group[row] for row in rows)
     return [
@@ -373,7 +373,7 @@ def _draw_otherwise(machine: AnyKind) -> Iterator[Arrow]:
     """Dashed edges to the state that `otherwise` leads to."""
     target = machine.otherwise.target
     sources = [state for state in machine.states if state not in (target, *machine.final)]
-    if target is not None and len(sources) <= MOST_DASHED:
+    if target is not None and len(sources) <= MAX_DASHED:
         line = ("otherwise, ", spell_number(machine.otherwise.reward))
         for source in sources:
             yield Arrow(source, target, (line,), dashed=True)

@@ -91,10 +91,10 @@ def _quiet() -> Iterator[None]:
 FONT = "Times New Roman,Liberation Serif,Nimbus Roman,DejaVu Serif,serif"
 """Serif like the paper's, on any system: the first family that is installed is used."""
 
-LONGEST_COLUMN = 12
+MAX_COLUMN_LENGTH = 12
 """Lines of a label above which it is set in columns."""
 
-WIDEST_CIRCLE = 12
+MAX_CIRCLE = 12
 """Characters of a state's name above which it gets an ellipse, because a circle would be as high as wide."""
 
 LETTER_WIDTH = 6.2
@@ -103,13 +103,13 @@ LETTER_WIDTH = 6.2
 STATE_RADIUS = 20
 """Points from the middle of a state to its side."""
 
-WIDEST_ROW = 7
+MAX_ROW = 7
 """States up to which a machine is drawn from left to right; a larger one is drawn downwards, or it would be too wide."""
 
-WIDEST_LINE = 60
+MAX_LINE = 60
 """Characters above which a line of a label is broken, after a sign between events."""
 
-MOST_CURVED = 120
+MAX_CURVED = 120
 """Edges above which they are drawn straight: Graphviz would take minutes to find curves."""
 
 EFFORT = ("splines=true", "splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.1")
@@ -126,8 +126,8 @@ def to_dot(machine: AnyKind) -> str:
 
 def figure_dot(figure: Figure) -> str:
     """A figure in Graphviz's language."""
-    direction = "TB" if len(figure.states) > WIDEST_ROW else "LR"
-    effort = EFFORT[len(figure.edges) > MOST_CURVED]
+    direction = "TB" if len(figure.states) > MAX_ROW else "LR"
+    effort = EFFORT[len(figure.edges) > MAX_CURVED]
     caption = "<BR/>".join(escape_html(spell(line)) for line in figure.caption)
     lines = [
         f"digraph {quote(figure.title)} {{",
@@ -163,7 +163,7 @@ def _node(figure: Figure, state: str) -> str:
     name = (
         f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{escape_html(state)}</I>"
     )
-    shape = "" if len(state) <= WIDEST_CIRCLE else ", shape=ellipse"
+    shape = "" if len(state) <= MAX_CIRCLE else ", shape=ellipse"
     rings = ", peripheries=2" if state in figure.final else ""
     return f"{quote(state)} [label=<{name}>{shape}{rings}];"
 
@@ -190,7 +190,7 @@ def _break(line: str) -> list[str]:
     """
     pieces = [""]
     for part in re.split(r"(?<= [∧∨|]) ", line):
-        if pieces[-1] and len(pieces[-1]) + len(part) >= WIDEST_LINE:
+        if pieces[-1] and len(pieces[-1]) + len(part) >= MAX_LINE:
             pieces.append(part)
         else:
             pieces[-1] = f"{pieces[-1]} {part}".lstrip()
@@ -205,7 +205,7 @@ def _width(edge: Arrow) -> float:
 def _label(figure: Figure, edge: Arrow) -> str:
     """The lines of an edge under each other, in several columns if there are many, with blank points before and after them."""
     pieces = [escape_html(piece) for line in edge.lines for piece in _break(spell(line))]
-    height = ceil(len(pieces) / ceil(len(pieces) / LONGEST_COLUMN))
+    height = ceil(len(pieces) / ceil(len(pieces) / MAX_COLUMN_LENGTH))
     columns = "".join(
         f"<TD>{'<BR/>'.join(pieces[first : first + height])}</TD>"
         for first in range(0, len(pieces), height)

@@ -51,11 +51,11 @@ STYLED = rc_context(
     }
 )
 """The style of all plots; a `$` in a name is not a formula."""
-MOST_SYMBOLS = 12
+MAX_SYMBOLS = 12
 """Symbols of a witness's stack that are drawn; the rest is counted."""
-LINE, MOST_LINES = 32, 3
+LINE, MAX_LINES = 32, 3
 """Letters of a line above a witness's map, and lines."""
-MOST_COLUMNS = 60
+MAX_COLUMNS = 60
 """Steps of an episode that are drawn."""
 
 
@@ -122,7 +122,7 @@ def loss_plot(found: Sequence[tuple[int, tuple[float, float]]], title: str) -> P
 class EpisodeStep:
     """One moment of an episode."""
 
-    place: int
+    env_state: int
     """The environment state."""
     state: str
     """The machine state."""
@@ -144,9 +144,9 @@ class Situation(EpisodeStep):
 @STYLED
 def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: str) -> Plot:
     """Some situations next to each other."""
-    pictures = [draw_state(domain, one.place) for one in situations]
+    pictures = [draw_state(domain, one.env_state) for one in situations]
     high, wide = pictures[0].shape[:2]
-    rows = max(min(len(one.stack), MOST_SYMBOLS) + 1 for one in situations)
+    rows = max(min(len(one.stack), MAX_SYMBOLS) + 1 for one in situations)
     height = max(3.2 * high / wide + 1.7, 0.33 * rows + 1.2)
     figure = Plot(figsize=(4.6 * len(situations), height))
     figure.suptitle(title)
@@ -154,7 +154,7 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
     axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
     for one, shown, grid, stack in zip(situations, pictures, axes[::2], axes[1::2], strict=True):
         grid.imshow(shown, interpolation="antialiased")
-        way = textwrap.wrap(f"after {one.way}", LINE, max_lines=MOST_LINES, placeholder=" …")
+        way = textwrap.wrap(f"after {one.way}", LINE, max_lines=MAX_LINES, placeholder=" …")
         best = f"best: {one.best}\nvalue {one.value}"
         grid.set(title="\n".join(way), xlabel=best, xticks=[], yticks=[], frame_on=False)
         _plot_seen_stack(stack, one)
@@ -165,7 +165,7 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
 
 def _plot_seen_stack(axes: Axes, one: Situation) -> None:
     """The stack, top first; the part that the policy sees is filled."""
-    shown = [*one.stack[:MOST_SYMBOLS]]
+    shown = [*one.stack[:MAX_SYMBOLS]]
     rows = len(shown)
     colours = [SEEN if row < one.seen else UNSEEN for row in range(rows)]
     boxes = axes.barh(range(rows), 1, 1, color=colours, edgecolor=INK)
@@ -202,9 +202,9 @@ def _plot_way(
     lie next to each other."""
     height, width = picture.size
     box = (-0.5, width - 0.5, height - 0.5, -0.5)
-    grid = draw_grid(picture, moments[0].place).pixels()
+    grid = draw_grid(picture, moments[0].env_state).pixels()
     axes.imshow(grid, interpolation="antialiased", extent=box)
-    cells = np.array([picture.cell[moment.place] for moment in moments])[:, ::-1]
+    cells = np.array([picture.cell[moment.env_state] for moment in moments])[:, ::-1]
     moves = np.stack([cells[:-1], cells[1:]], axis=1)
     states = np.array([moment.state for moment in moments[:-1]])
     ways = list(dict.fromkeys(states.tolist()))
@@ -221,7 +221,7 @@ def _plot_way(
 
 def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, str]) -> None:
     """A column per moment, with the bottom of the stack below, and above it the machine state's colour."""
-    columns = moments[:MOST_COLUMNS]
+    columns = moments[:MAX_COLUMNS]
     height = max(len(moment.stack) for moment in columns)
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for x, moment in enumerate(columns):
@@ -321,8 +321,8 @@ def study_plot(panels: Sequence[Sequence[CurveLine]]) -> Plot:
     rows = math.ceil(len(apart) / columns)
     figure = Plot(figsize=(6.4 * columns, 4.6 * rows))
     places = figure.subfigures(rows, columns, squeeze=False).flat
-    for lines, place in zip(apart.values(), places, strict=False):
-        axes = place.subplots()
+    for lines, env_state in zip(apart.values(), places, strict=False):
+        axes = env_state.subplots()
         axes.set_title(lines[0].panel)
         _draw_panel(axes, lines, shades)
     return figure

@@ -34,10 +34,10 @@ from pdrm.task import Task, find_machine
 FORMATS = (".svg", ".png", ".pdf", ".dot", ".tex")
 """The endings of a machine's drawing."""
 
-MOST_EDGES = 150
+MAX_EDGES = 150
 """Edges of a machine above which a notebook shows its first rules instead: Graphviz would take too long."""
 
-MOST_LINES = 40
+MAX_LINES = 40
 """Rules of a machine, and rows of a table, that are shown or printed."""
 
 
@@ -132,7 +132,7 @@ def _draw_machine(machine: AnyKind) -> Drawing:
         return render_dot(to_dot(machine), format)
 
     def show() -> Markup:
-        if len({(rule.source, rule.target) for rule in machine.transitions}) > MOST_EDGES:
+        if len({(rule.source, rule.target) for rule in machine.transitions}) > MAX_EDGES:
             return listing(_list_rules(machine))
         return picture(make("svg"), "svg", machine.name)
 
@@ -149,9 +149,9 @@ def _list_rules(machine: AnyKind) -> str:
         for edge in figure.edges
         for line in edge.lines
     ]
-    more = [f"… {len(rules) - MOST_LINES:,} more"] if len(rules) > MOST_LINES else []
+    more = [f"… {len(rules) - MAX_LINES:,} more"] if len(rules) > MAX_LINES else []
     head = f"{machine.name}: starts in {machine.start}{ends}"
-    lines = [*rules[:MOST_LINES], *more, *map(spell, figure.caption)]
+    lines = [*rules[:MAX_LINES], *more, *map(spell, figure.caption)]
     return "\n  ".join([head, *lines])
 
 
@@ -164,9 +164,9 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
     dot = _table_to_dot(rows, end)
 
     def show() -> Markup:
-        left_out = len(rows) - MOST_LINES
+        left_out = len(rows) - MAX_LINES
         more = f" … {left_out:,} rows are left out here." if left_out > 0 else ""
-        return table(HEADINGS, rows[:MOST_LINES]) + html("p", f"{end}{more}")
+        return table(HEADINGS, rows[:MAX_LINES]) + html("p", f"{end}{more}")
 
     formats = ("svg", "png", "dot")
     return Drawing(formats, partial(render_dot, dot), partial(write_trace, run), show)

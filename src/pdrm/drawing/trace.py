@@ -16,7 +16,7 @@ from pdrm.machines.transitions import Configuration, MachineRun, Rule, Stack, St
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, those of `TraceRow`."""
 
-MOST_SYMBOLS = 12
+MAX_SYMBOLS = 12
 """Stack symbols a row shows; of a higher stack the rest is counted."""
 
 
@@ -76,8 +76,8 @@ def write_stack(stack: Stack) -> str:
     >>> write_stack(()), write_stack(("A",) * 20 + ("#",))
     ('ε', 'A A A A A A A A A A A A … 9 more')
     """
-    shown = " ".join(stack[:MOST_SYMBOLS]) or "ε"
-    return shown if len(stack) <= MOST_SYMBOLS else f"{shown} … {len(stack) - MOST_SYMBOLS} more"
+    shown = " ".join(stack[:MAX_SYMBOLS]) or "ε"
+    return shown if len(stack) <= MAX_SYMBOLS else f"{shown} … {len(stack) - MAX_SYMBOLS} more"
 
 
 def describe_end(run: MachineRun[AnyStep]) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # --- The folders of a study's runs, each named after its run and the hash of its spec.
 
 RUNS = "runs"
-LARGEST_POLICY = 5_000_000
+MAX_POLICY_BYTES = 5_000_000
 """Bytes of a policy that a study keeps; of a larger one the hash stays."""
 
 

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from pdrm.errors import BadStudy
-from pdrm.learning.protocol import AgentLike, AnyAgent, GuestAgent, agent_for
+from pdrm.learning.protocol import AgentLike, AnyAgent, ThirdPartyAgent, agent_for
 from pdrm.learning.run_folder import RunSpec
-from pdrm.learning.settings import vars_of
+from pdrm.learning.settings import field_values
 from pdrm.task import DomainLike, MachineLike, Task
 
 
@@ -59,7 +59,7 @@ def name_agents(agents: Sequence[AgentLike]) -> list[str]:
     ['q', 'q 2', 'cprm 1, learning_rate=0.1', 'cprm 1, learning_rate=0.5']
     """
     made = [agent_for(one) for one in agents]
-    own = [vars_of(one.agent if isinstance(one, GuestAgent) else one) for one in made]
+    own = [field_values(one.agent if isinstance(one, ThirdPartyAgent) else one) for one in made]
     names = [
         given if isinstance(given, str) else f"{one.name} {one.k}"
         for given, one in zip(agents, made, strict=True)
@@ -122,7 +122,7 @@ class Panel:
         given = {**self.settings, **line.settings}
         if line.k is not None:
             given["k"] = line.k
-        return agent_for(line.agent, given).settled(self.task)
+        return agent_for(line.agent, given).resolved(self.task)
 
     def specs(self, line: AgentLine, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a line, one per seed."""

@@ -25,7 +25,7 @@ from pdrm.errors import (
 )
 from pdrm.experiments.curves import (
     CURVES,
-    LARGEST_POLICY,
+    MAX_POLICY_BYTES,
     CurveRow,
     Curves,
     LineRow,
@@ -52,7 +52,7 @@ from pdrm.files import (
     parse_json,
     write_atomically,
 )
-from pdrm.learning.execution import Failure, Planned, Workers, train_all
+from pdrm.learning.execution import Failure, PlannedRun, Workers, train_all
 from pdrm.learning.protocol import AgentLike
 from pdrm.learning.run import Run, advise, count_last_tests
 from pdrm.learning.run_folder import RunSpec, list_runs, read_spec, resolve_seeds
@@ -337,13 +337,13 @@ class Results:
 # --- Running studies
 
 
-def plan(studies: Iterable[Study]) -> list[Planned]:
+def plan(studies: Iterable[Study]) -> list[PlannedRun]:
     """The runs of some studies, each once, in the studies' order."""
-    found: dict[str, Planned] = {}
+    found: dict[str, PlannedRun] = {}
     for study in studies:
         for panel, line, spec in study.runs():
             title = f"{panel.name} {line.name} seed {spec.seed}"
-            found.setdefault(spec.id, Planned(spec, title))
+            found.setdefault(spec.id, PlannedRun(spec, title))
     return list(found.values())
 
 
@@ -379,7 +379,7 @@ def run_study(
         warn_of_tasks(*{panel.task: None for one in studies for panel in one.panels})
     ensure_folder(store.root)
     try:
-        outcome = train_all(runs, store.root, workers, largest_policy=LARGEST_POLICY, shown=shown)
+        outcome = train_all(runs, store.root, workers, largest_policy=MAX_POLICY_BYTES, shown=shown)
     except KeyboardInterrupt:
         done = sum(store.run(run.spec).done for run in runs)
         said = f"stopped; {done:,} of {len(runs):,} runs are done, kept in {place}"

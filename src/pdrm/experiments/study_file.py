@@ -16,7 +16,7 @@ from pdrm.domains.paper_domains import names
 from pdrm.errors import BadStudy, CannotOpen, PdrmError, Where, did_you_mean
 from pdrm.experiments.panel import AgentLine, Panel, name_tasks
 from pdrm.experiments.study import TEN_SEEDS, Study
-from pdrm.files import LARGEST_STUDY, FilePath, means_name, read_bytes
+from pdrm.files import MAX_STUDY_BYTES, FilePath, means_name, read_bytes
 from pdrm.language.source import decode
 from pdrm.learning.protocol import agent_for
 from pdrm.learning.run_folder import resolve_seeds
@@ -38,7 +38,7 @@ SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, ea
 
 def read_toml_study(path: Path) -> Study:
     """The study in a file."""
-    text = decode(read_bytes(path, LARGEST_STUDY), str(path))
+    text = decode(read_bytes(path, MAX_STUDY_BYTES), str(path))
     lines = text.splitlines() or [""]
     table = TomlTable({}, "", str(path), lines, (range(len(lines)),))
     try:

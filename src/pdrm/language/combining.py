@@ -40,7 +40,7 @@ from pdrm.machines.guards import (
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSet, LabelSets
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import ANY, Acting, Otherwise, Stack, reward_of
+from pdrm.machines.transitions import ANY, Otherwise, RuleOrOtherwise, Stack, reward_of
 
 
 def combine(
@@ -143,7 +143,7 @@ class Part:
     machine: PushdownRewardMachine
     weight: float
 
-    def readings(self, state: str, top: str | None) -> Iterator[tuple[Guard, Acting]]:
+    def readings(self, state: str, top: str | None) -> Iterator[tuple[Guard, RuleOrOtherwise]]:
         """Guards in the order in which they are tried, and what acts; other labels are errors."""
         rules = self.machine.rules_from[state]
         for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # one that names the top first
@@ -153,7 +153,7 @@ class Part:
         if otherwise.action != "error":
             yield ALWAYS, otherwise
 
-    def push(self, state: str, top: str | None, acting: Acting) -> Stack | None:
+    def push(self, state: str, top: str | None, acting: RuleOrOtherwise) -> Stack | None:
         """The symbols that replace the top; None if the part has no stack, or is finished."""
         if self.machine.leaves_stack or state in self.machine.final:
             return None
@@ -276,11 +276,11 @@ class Product:
                     found[effect] = self.sets.choose(read, TRUE, found.get(effect, FALSE))
         return [effect._replace(labels=labels) for effect, labels in found.items()]
 
-    def _cases(self, head: Head) -> list[tuple[int, list[Acting]]]:
+    def _cases(self, head: Head) -> list[tuple[int, list[RuleOrOtherwise]]]:
         """Labels, and what acts in each part; labels at which nothing does in a part are left out."""
-        cases: list[tuple[int, list[Acting]]] = [(self.sets.all.node, [])]
+        cases: list[tuple[int, list[RuleOrOtherwise]]] = [(self.sets.all.node, [])]
         for part, state, top in zip(self.parts, head[0].states, head[1], strict=True):
-            split: list[tuple[int, list[Acting]]] = []
+            split: list[tuple[int, list[RuleOrOtherwise]]] = []
             for left, before in cases:
                 for guard, acting in part.readings(state, top):
                     if isinstance(guard, Exactly):  # it is exact about the part's own events
@@ -294,7 +294,7 @@ class Product:
         return cases
 
     def _join(
-        self, head: Head, acting: Sequence[Acting], phase: str, labels: int | None
+        self, head: Head, acting: Sequence[RuleOrOtherwise], phase: str, labels: int | None
     ) -> DraftMove:
         """The parts' moves as one: their states and symbols side by side."""
         states: list[str] = []

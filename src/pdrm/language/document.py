@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from pdrm.errors import (
-    MOST_FAULTS,
+    MAX_FAULTS,
     BadNumber,
     CannotRead,
     DuplicateName,
@@ -23,7 +23,7 @@ from pdrm.errors import (
     Where,
     raise_all,
 )
-from pdrm.files import MOST_RULES
+from pdrm.files import MAX_RULES
 from pdrm.language.source import COMMENTS, Token, limit
 from pdrm.machines.counting import CountingRewardAutomaton, CountingTransition
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -78,7 +78,7 @@ class Document:
     def add_rule(self, rule: AnyRule) -> None:
         """Keep a rule."""
         self.rules.append(rule)
-        limit(len(self.rules), MOST_RULES, "rules", rule.where)
+        limit(len(self.rules), MAX_RULES, "rules", rule.where)
 
     def note(self, error: PdrmError) -> None:
         """Keep a fault, or each of several."""
@@ -96,8 +96,8 @@ class Document:
             raise
         except PdrmError as error:
             self.note(error)
-            if len(self.errors) >= MOST_FAULTS:
-                fault = f"{MOST_FAULTS} faults; the rest is not read"
+            if len(self.errors) >= MAX_FAULTS:
+                fault = f"{MAX_FAULTS} faults; the rest is not read"
                 raise TooLarge(fault, where=error.where, fix="correct these first") from None
 
     def raise_errors(self) -> None:
@@ -151,7 +151,7 @@ def integer_of(text: str, where: Where) -> int:
 # --- Machines: which of the three kinds, and its fields from the header lines
 
 AnyMachine = PushdownRewardMachine | CountingRewardAutomaton
-MOST_COUNTERS = 16
+MAX_COUNTERS = 16
 """Counters a counting automaton may have."""
 OTHERWISE = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
 
@@ -204,9 +204,9 @@ def _machine(document: Document, default_name: str) -> AnyMachine:
             fault = "a machine has a stack or counters, not both"
             document.note(DuplicateName(fault, where=counters.where, fix="remove one"))
         count = int(counters.text) if INTEGER.fullmatch(counters.text) else 0
-        if not 1 <= count <= MOST_COUNTERS:
+        if not 1 <= count <= MAX_COUNTERS:
             found = f"not `{counters.text[:40]}`"
-            fault = f"`counters` takes an integer from 1 to {MOST_COUNTERS}, {found}"
+            fault = f"`counters` takes an integer from 1 to {MAX_COUNTERS}, {found}"
             document.note(BadNumber(fault, where=counters.where, fix="write `counters 1`"))
     elif len(stack) == 1:
         fault = "the `stack` line names no bottom symbol"

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from pdrm.files import MOST_RULES
+from pdrm.files import MAX_RULES
 from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, LOST, add_rewards
 from pdrm.machines.guards import SILENT, Guard
@@ -185,7 +185,7 @@ def _add_names(
 # --- Fewer moves
 
 FINAL = (DONE, LOST)
-LARGEST_DRAFT = 10 * MOST_RULES
+MAX_DRAFT_SIZE = 10 * MAX_RULES
 """Moves, and symbols that they push, at most."""
 
 
@@ -223,7 +223,7 @@ def reach(find: Callable[[Head], list[DraftMove]], start: Head) -> Moves:
         nonlocal size
         known[head] = [] if head[0] in FINAL else find(head)
         size += sum(1 + len(move.push) for move in known[head])
-        limit(size, LARGEST_DRAFT, "moves and symbols")
+        limit(size, MAX_DRAFT_SIZE, "moves and symbols")
         return [(move.target, move.push) for move in known[head]]
 
     saturate(explore, [(start[0], (start[1],))])

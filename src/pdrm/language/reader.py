@@ -32,7 +32,7 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.files import DEEPEST, LONGEST_LINE
+from pdrm.files import DEEPEST, MAX_LINE_LENGTH
 from pdrm.language.document import (
     KEYWORDS,
     UNWRITTEN,
@@ -91,7 +91,7 @@ class LineParser(Cursor):
         self.line = line
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
-        super().__init__(scan([line], line.file, TOKEN, LONGEST_LINE))
+        super().__init__(scan([line], line.file, TOKEN, MAX_LINE_LENGTH))
         self.begin({})
 
     def begin(self, values: Mapping[str, str]) -> None:
@@ -299,7 +299,7 @@ def _shape_of(code: str) -> str:
 
 # --- Blocks
 
-MOST_WORDS = 1_000_000
+MAX_WORDS = 1_000_000
 """Words of a text's rules once its `for` blocks are unrolled, and turns of these, at most."""
 
 NOT_VARIABLES = ("z", "eps", "true", "false")
@@ -342,7 +342,7 @@ class _Reader:
             if values:
                 self.parsers[at] = parser
             self.words += len(parser.tokens)
-            limit(self.words, MOST_WORDS, "words in unrolled loops", line.at(line.indent + 1))
+            limit(self.words, MAX_WORDS, "words in unrolled loops", line.at(line.indent + 1))
             at += 1
             inside = at
             while parser.shape == "loop" and at < end and self.lines[at].indent > line.indent:

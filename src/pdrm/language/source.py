@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from pdrm.errors import CannotRead, NotUtf8, TooDeep, TooLarge, Where, WrongKind
-from pdrm.files import DEEPEST, LARGEST_TEXT, LONGEST_LINE, MOST_LINES
+from pdrm.files import DEEPEST, MAX_LINE_LENGTH, MAX_LINES, MAX_TEXT_BYTES
 
 COMMENT = "//"
 COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"
@@ -65,14 +65,14 @@ class Line:
 
 def decode(data: bytes, file: str) -> str:
     """The text of a file's bytes, or `NotUtf8` at the first wrong one."""
-    limit(len(data), LARGEST_TEXT, "bytes", Where(file))
+    limit(len(data), MAX_TEXT_BYTES, "bytes", Where(file))
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         text = data.split(b"\n")[line - 1].decode(errors="replace")
-        where = Where(file, line, column, text[: column + LONGEST_LINE])
+        where = Where(file, line, column, text[: column + MAX_LINE_LENGTH])
         fault = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         raise NotUtf8(fault, where=where, fix="save the file as UTF-8") from error
 
@@ -83,11 +83,11 @@ def split_lines(text: str, file: str) -> list[Line]:
         raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="give what is written")
     texts = text.split("\n")
     lines = [Line(file, number, line.rstrip("\r")) for number, line in enumerate(texts, 1)]
-    limit(len(lines), MOST_LINES, "lines", Where(file, MOST_LINES, 1))
+    limit(len(lines), MAX_LINES, "lines", Where(file, MAX_LINES, 1))
     for line in lines:
-        beyond = line.text[: LONGEST_LINE + 1]
-        where = Where(file, line.number, LONGEST_LINE + 1, beyond)
-        limit(len(beyond), LONGEST_LINE, "characters in a line", where)
+        beyond = line.text[: MAX_LINE_LENGTH + 1]
+        where = Where(file, line.number, MAX_LINE_LENGTH + 1, beyond)
+        limit(len(beyond), MAX_LINE_LENGTH, "characters in a line", where)
     return lines
 
 

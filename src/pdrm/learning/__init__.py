@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pdrm.learning.deep.sb3_agent import SB3
     from pdrm.learning.evaluation import Curve, Evaluation
     from pdrm.learning.execution import Workers
-    from pdrm.learning.protocol import Agent, Learner, Policy, Test, Until, agent_for
+    from pdrm.learning.protocol import Agent, EvaluationResult, Learner, Policy, Until, agent_for
     from pdrm.learning.run import Run, Runs, train
     from pdrm.learning.run_folder import RunSpec
     from pdrm.learning.run_loop import Status
@@ -71,7 +71,7 @@ __all__ = [
     "TensorBoard",
     "WeightsAndBiases",
     "Curve",
-    "Test",
+    "EvaluationResult",
     "Evaluation",
     "QLearner",
     "HierarchicalLearner",

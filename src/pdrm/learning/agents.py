@@ -2,7 +2,7 @@
 
 Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's names and meanings; what is ours
 is marked. A setting left at None is the task's: the paper's for a domain of the catalogue, the tuned one for WaterWorld (see
-`settings`), `usual` elsewhere. Nothing here learns: see `tabular/` and `deep/`.
+`settings`), `defaults` elsewhere. Nothing here learns: see `tabular/` and `deep/`.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
 from pdrm.learning.settings import (
+    DEEP_DEFAULTS,
+    DQN_DEFAULTS,
+    FROM_TASK,
     FULL,
     NOTHING,
     OPERATIONS,
     PAPER_SETTINGS,
+    PPO_DEFAULTS,
+    RPPO_DEFAULTS,
+    SAC_DEFAULTS,
     SB3_SETTINGS,
-    TASK,
+    STOCHASTIC_LEARNING_RATE,
+    SUMMARY_DEFAULTS,
+    TABULAR_DEFAULTS,
     TESTS_PER_RUN,
-    USUAL_DEEP,
-    USUAL_DQN,
-    USUAL_PPO,
-    USUAL_RPPO,
-    USUAL_SAC,
-    USUAL_SUMMARY,
-    USUAL_TABLES,
     WATER_SETTINGS,
-    WITH_CHANCE,
     BuiltInAgent,
     Number,
     bad_setting,
     check_choice,
+    field_values,
     list_settings,
     settings_class,
-    vars_of,
 )
 from pdrm.task import Task
 
@@ -117,17 +117,17 @@ class Extras(NamedTuple):
 class Tabular(BuiltInAgent):
     """Settings of every tabular agent."""
 
-    usual = USUAL_TABLES
+    defaults = TABULAR_DEFAULTS
 
-    episodes: int = TASK
+    episodes: int = FROM_TASK
     """Training episodes."""
-    learning_rate: float = TASK
+    learning_rate: float = FROM_TASK
     """α"""
-    epsilon: float = TASK
+    epsilon: float = FROM_TASK
     """ε at first: the share of random actions."""
-    epsilon_decay: float = TASK
+    epsilon_decay: float = FROM_TASK
     """ε is multiplied by this after every episode ..."""
-    epsilon_least: float = TASK
+    epsilon_least: float = FROM_TASK
     """... down to this."""
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
@@ -142,18 +142,18 @@ class Tabular(BuiltInAgent):
     @property
     def extras(self) -> Extras:
         """The settings that only some tabular agents have."""
-        own = vars_of(self)
+        own = field_values(self)
         return Extras(**{name: own[name] for name in Extras._fields if name in own})
 
-    def usual_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> dict[str, Any]:
         """The paper's settings in its own domains; a smaller learning rate in others with chance."""
         if task.catalogued:
-            return {**self.usual, **PAPER_SETTINGS.get(task.name, {})}
+            return {**self.defaults, **PAPER_SETTINGS.get(task.name, {})}
         if isinstance(task.domain, FiniteDomain):
             probability = task.domain.arrays.probability
             if ((probability > 0) & (probability < 1)).any():
-                return {**self.usual, "learning_rate": WITH_CHANCE}
-        return dict(self.usual)
+                return {**self.defaults, "learning_rate": STOCHASTIC_LEARNING_RATE}
+        return dict(self.defaults)
 
 
 @settings_class
@@ -214,8 +214,8 @@ class CountingQ(QLearning):
     """Moves of the automaton, real or counterfactual, after which an episode is truncated (instead of the paper's
     wall-clock limit; default: 30,000 if the automaton simulates a stack, else never)."""
 
-    def usual_for(self, task: Task) -> dict[str, Any]:
-        found = super().usual_for(task)
+    def defaults_for(self, task: Task) -> dict[str, Any]:
+        found = super().defaults_for(task)
         return found if task.counts else {**found, "operations_per_episode": OPERATIONS}
 
 
@@ -265,7 +265,7 @@ class Summary(BuiltInAgent):
     """
 
     name = "summary"
-    usual = USUAL_SUMMARY
+    defaults = SUMMARY_DEFAULTS
 
     k: int | str = FULL
     episodes: int = 500
@@ -283,7 +283,7 @@ class Summary(BuiltInAgent):
         if self.discount is not None and not self.discount < 1:
             raise bad_setting("discount", self.discount, "a number from 0 to below 1")
 
-    def usual_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> dict[str, Any]:
         """The paper's discount in its own domains."""
         return {"discount": task.discount}
 
@@ -299,31 +299,31 @@ class Deep(BuiltInAgent):
     unit = "timesteps"
     continuous: ClassVar[bool | None] = None
     """True if it chooses actions that are vectors, None for either kind."""
-    usual = USUAL_DEEP
+    defaults = DEEP_DEFAULTS
 
-    total_timesteps: Number = TASK
+    total_timesteps: Number = FROM_TASK
     """Steps of training, over all environments, rounded up to whole iterations (`n_envs` times `n_steps` or `train_freq` steps); the schedules refer to it."""
-    n_envs: int = TASK
+    n_envs: int = FROM_TASK
     """Environments side by side."""
-    learning_rate: Number = TASK
+    learning_rate: Number = FROM_TASK
     """The optimiser's."""
-    linear_decay: bool = TASK
+    linear_decay: bool = FROM_TASK
     """Ours: the learning rate falls linearly to 0 (in SB3 one hands in such a function)."""
-    discount: Number = TASK
+    discount: Number = FROM_TASK
     """γ, as for tables (`gamma` in Stable-Baselines3)."""
-    net_arch: tuple[int, ...] = TASK
+    net_arch: tuple[int, ...] = FROM_TASK
     """Units of the hidden layers, of actor and critic each."""
     reward_scale: Number = None
     """Ours: the factor of rewards for the networks (default: 1, or less if a reward of the task is beyond 10, so that
     the largest one becomes 10). Reported returns are raw."""
-    reward_clip: Number = TASK
+    reward_clip: Number = FROM_TASK
     """Ours: scaled rewards are clipped to this, for the networks (default: none are; 10 in WaterWorld)."""
-    staggered: bool = TASK
+    staggered: bool = FROM_TASK
     """Ours: the first episodes begin at clocks spread over the step limit, so that not all end together."""
     depth: int | None = None
     """Ours: symbols that a stack has room for (default: what the task can need, 32 to 1,024; 512 with the whole stack)."""
-    test_episodes: int = TASK
-    shaping: str = TASK
+    test_episodes: int = FROM_TASK
+    shaping: str = FROM_TASK
     """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is the value of the configuration if
     every label could be chosen; `emitted`: every label that the domain emits. `auto`: `emitted`, or `none` if an agent has
     `counterfactuals`. Reported returns are never shaped."""
@@ -359,14 +359,18 @@ class Deep(BuiltInAgent):
     def like_sb3(cls, **settings: Any) -> Self:
         """The agent with Stable-Baselines3's defaults where ours are others, and these settings.
 
-        >>> PPO.like_sb3(n_envs=4).n_steps, PPO().settled().n_steps
+        >>> PPO.like_sb3(n_envs=4).n_steps, PPO().resolved().n_steps
         (2048, 128)
         """
         return cls(**{**SB3_SETTINGS[cls.name], **settings})
 
-    def usual_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> dict[str, Any]:
         """The tuned settings in WaterWorld."""
-        return {**self.usual, **WATER_SETTINGS[self.name]} if task.continuous else dict(self.usual)
+        return (
+            {**self.defaults, **WATER_SETTINGS[self.name]}
+            if task.continuous
+            else dict(self.defaults)
+        )
 
 
 @settings_class
@@ -378,13 +382,13 @@ class PPO(Deep):
     """
 
     name = "ppo"
-    usual = USUAL_PPO
+    defaults = PPO_DEFAULTS
 
-    n_steps: int = TASK
+    n_steps: int = FROM_TASK
     """Steps of each environment between updates."""
-    batch_size: int = TASK
+    batch_size: int = FROM_TASK
     """Experiences per update."""
-    n_epochs: int = TASK
+    n_epochs: int = FROM_TASK
     """Passes over the same experiences."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation."""
@@ -394,7 +398,7 @@ class PPO(Deep):
     """The clip range of the value function, in the unit of scaled rewards (default: no limit)."""
     normalize_advantage: bool = True
     """A batch's advantages are brought to mean 0 and deviation 1."""
-    ent_coef: Number = TASK
+    ent_coef: Number = FROM_TASK
     """Weight of the policy's entropy in the loss."""
     vf_coef: float = 0.5
     """Weight of the value's error in the loss."""
@@ -402,7 +406,7 @@ class PPO(Deep):
     """Maximum gradient norm."""
     target_kl: float | None = None
     """No further update once the approximate divergence from the old policy is beyond 1.5 times this (default: no limit)."""
-    restarts: float = TASK
+    restarts: float = FROM_TASK
     """Ours: the share of training episodes that begin in a situation that an earlier one met, instead of at a start: with its environment
     state, machine state and stack, drawn uniformly among those met (stacks of up to 32 symbols). So the later stages of a task are
     learnt even if the first ones do not lead there yet. Not used if nothing of the machine is seen. Tests always begin at a start."""
@@ -416,16 +420,16 @@ class PPO(Deep):
 class RecurrentPPO(PPO):
     """PPO with an LSTM each for actor and critic, before their hidden layers.
 
-    >>> RecurrentPPO().settled().lstm_hidden_size
+    >>> RecurrentPPO().resolved().lstm_hidden_size
     256
     """
 
     name = "rppo"
-    usual = USUAL_RPPO
+    defaults = RPPO_DEFAULTS
 
-    lstm_hidden_size: int = TASK
+    lstm_hidden_size: int = FROM_TASK
     """Units of each LSTM."""
-    sequence_length: int = TASK
+    sequence_length: int = FROM_TASK
     """Ours: through how many steps gradients flow back (in sb3-contrib through as many as a batch holds). It divides
     `n_steps` and `batch_size`."""
 
@@ -443,19 +447,19 @@ class RecurrentPPO(PPO):
 class OffPolicy(Deep):
     """Settings of both DQN and SAC."""
 
-    buffer_size: int = TASK
+    buffer_size: int = FROM_TASK
     """Transitions kept, over all environments."""
-    learning_starts: int = TASK
+    learning_starts: int = FROM_TASK
     """Steps, over all environments, before the first update."""
-    batch_size: int = TASK
+    batch_size: int = FROM_TASK
     """Experiences per update."""
-    tau: Number = TASK
+    tau: Number = FROM_TASK
     """The step of the target network towards the network, at each of its updates, as a share of the distance."""
-    train_freq: int = TASK
+    train_freq: int = FROM_TASK
     """Steps of each environment between updates."""
-    gradient_steps: int = TASK
+    gradient_steps: int = FROM_TASK
     """Gradient steps after each rollout."""
-    n_steps: int = TASK
+    n_steps: int = FROM_TASK
     """The n of the n-step return."""
     counterfactuals: int | None = None
     """Ours: counterfactual experiences for each sampled one, with other machine states and observed stacks (CpRM; default: 8 for DQN,
@@ -470,21 +474,21 @@ class OffPolicy(Deep):
 class DQN(OffPolicy):
     """Deep Q-learning.
 
-    >>> DQN().settled().exploration_fraction
+    >>> DQN().resolved().exploration_fraction
     0.8
     """
 
     name = "dqn"
     continuous = False
-    usual = USUAL_DQN
+    defaults = DQN_DEFAULTS
 
-    target_update_interval: int = TASK
+    target_update_interval: int = FROM_TASK
     """Steps, over all environments, between updates of the target network."""
-    exploration_fraction: float = TASK
+    exploration_fraction: float = FROM_TASK
     """The share of training during which ε falls."""
     exploration_initial_eps: float = 1.0
     """ε at first."""
-    exploration_final_eps: float = TASK
+    exploration_final_eps: float = FROM_TASK
     """ε at last."""
     max_grad_norm: float = 10.0
     """Maximum gradient norm."""
@@ -494,13 +498,13 @@ class DQN(OffPolicy):
 class SAC(OffPolicy):
     """Soft actor-critic, for continuous actions.
 
-    >>> SAC().settled().tau
+    >>> SAC().resolved().tau
     0.005
     """
 
     name = "sac"
     continuous = True
-    usual = USUAL_SAC
+    defaults = SAC_DEFAULTS
 
     ent_coef: float | None = None
     """The weight of entropy (default: learnt, towards `target_entropy`)."""

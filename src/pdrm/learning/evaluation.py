@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.lazy import load_package
-from pdrm.learning.protocol import Policy, Remembering, Test
+from pdrm.learning.protocol import EvaluationResult, Policy, StatefulPolicy
 from pdrm.learning.settings import check_choice
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.machines.guards import Label
@@ -95,7 +95,7 @@ class Curve:
         )
 
 
-def write_test(test: Test, episodes: int, timesteps: int) -> str:
+def write_test(test: EvaluationResult, episodes: int, timesteps: int) -> str:
     """The lines of an evaluation in the curve's file, one for each of its episodes.
 
     episodes, timesteps: of training before it."""
@@ -163,7 +163,7 @@ class Evaluation(dict[str, Any]):
     """
 
     @classmethod
-    def of(cls, task: Task, tests: Sequence[Test], **about: Any) -> Evaluation:
+    def of(cls, task: Task, tests: Sequence[EvaluationResult], **about: Any) -> Evaluation:
         """Sum up the episodes of some runs of a task."""
         returns = round_sums(np.concatenate([one.returns for one in tests]))
         ends = np.concatenate([one.ends for one in tests])
@@ -287,7 +287,7 @@ def play_policy(
     """
     for number in range(episodes):
         observation, info = env.reset(seed=None if number else seed)
-        if isinstance(policy, Remembering):
+        if isinstance(policy, StatefulPolicy):
             policy.reset()
         moments: list[Moment] = []
         action, terminated, truncated, over = None, False, False, False
@@ -321,16 +321,18 @@ def _moment(policy: Policy, observation: Any, action: Any, info: Any) -> Moment:
     )
 
 
-def make_test(task: Task, policy: Policy, k: int | str, episodes: int, seed: int) -> Test:
+def make_test(
+    task: Task, policy: Policy, k: int | str, episodes: int, seed: int
+) -> EvaluationResult:
     """An evaluation: episodes in each of the task's evaluation domains."""
     each = (play_policy(where.env(k), policy, episodes, seed) for where in task.tested_on)
     return sum_up(chain.from_iterable(each), task.discount)
 
 
-def sum_up(episodes: Iterable[Episode], discount: float) -> Test:
+def sum_up(episodes: Iterable[Episode], discount: float) -> EvaluationResult:
     """The numbers of some episodes."""
     each = list(episodes)
-    return Test(
+    return EvaluationResult(
         np.array([one.reward for one in each]),
         np.array([one.steps for one in each], np.int64),
         np.array([one.end for one in each]),

@@ -117,7 +117,7 @@ def _ray(workers: Workers) -> Iterator[None]:
 # --- The runs to be done
 
 
-class Planned(NamedTuple):
+class PlannedRun(NamedTuple):
     """A run to be done."""
 
     spec: RunSpec
@@ -125,11 +125,11 @@ class Planned(NamedTuple):
     """Its name in the display."""
 
 
-Batch = list[Planned]
+Batch = list[PlannedRun]
 """Runs that are trained side by side; of tabular agents one."""
 
 
-def in_batches(runs: Sequence[Planned]) -> list[Batch]:
+def in_batches(runs: Sequence[PlannedRun]) -> list[Batch]:
     """Split runs into batches, in their order, but tables before networks."""
     batches: dict[Hashable, Batch] = {}
     for run in sorted(runs, key=lambda run: run.spec.agent.deep):
@@ -140,15 +140,15 @@ def in_batches(runs: Sequence[Planned]) -> list[Batch]:
 # --- Training
 #
 # If a worker dies, joblib cannot say which run it had: each run that was under way is tried again by itself, and given up as failed
-# when its worker has died `MOST_DEATHS` times. A run with a result is never repeated.
+# when its worker has died `MAX_DEATHS` times. A run with a result is never repeated.
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 
 
 class Failure(NamedTuple):
     """A run that could not be done, and why."""
 
-    run: Planned
+    run: PlannedRun
     error: Exception
     """Ours, or somebody's agent's; in another process than this one the latter's traceback, as an error of ours."""
 
@@ -169,7 +169,7 @@ class TrainingOutcome(NamedTuple):
 
 
 def train_all(
-    runs: Sequence[Planned],
+    runs: Sequence[PlannedRun],
     root: Path,
     workers: Workers | int = 1,
     *,
@@ -199,7 +199,7 @@ def train_all(
     policies: dict[str, Policy] = {}
     deaths: Counter[str] = Counter()
 
-    def begun(run: Planned) -> Path:
+    def begun(run: PlannedRun) -> Path:
         return place / run.spec.name / PROGRESS
 
     with _show(runs, root) if shown else nullcontext():
@@ -230,7 +230,7 @@ def train_all(
                     raise WorkersLost(fault, fix=fix) from error
                 deaths.update(run.spec.id for run in struck)
                 why = WorkersLost(f"its worker died (killed, or out of memory?): {died}")
-                hopeless = [run for run in struck if deaths[run.spec.id] >= MOST_DEATHS]
+                hopeless = [run for run in struck if deaths[run.spec.id] >= MAX_DEATHS]
                 failures += [Failure(run, why) for run in hopeless]
 
 
@@ -247,7 +247,7 @@ class Job(NamedTuple):
     watch: Watch | None
     in_process: bool
 
-    def has_done(self, run: Planned) -> bool:
+    def has_done(self, run: PlannedRun) -> bool:
         """Return True if a run has its result."""
         return is_done(self.root / run.spec.name)
 
@@ -292,7 +292,7 @@ SECONDS_TO_COMPILE = 3.0
 class Display:
     """The progress of the runs: how many are done, and how far others are."""
 
-    def __init__(self, runs: Sequence[Planned], root: Path) -> None:
+    def __init__(self, runs: Sequence[PlannedRun], root: Path) -> None:
         self.runs, self.root = runs, root
         self.began = time.monotonic()
         self.before = sum(progress.share for progress in self._read())
@@ -318,7 +318,7 @@ class Display:
 
 
 @contextmanager
-def _show(runs: Sequence[Planned], root: Path) -> Iterator[None]:
+def _show(runs: Sequence[PlannedRun], root: Path) -> Iterator[None]:
     """Show the progress of the runs until the end of the block."""
     display, stop = Display(runs, root), threading.Event()
     with show_progress(len(runs), "runs") as update:

@@ -18,16 +18,16 @@ from pdrm.errors import WrongKind
 from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import kind_of
 from pdrm.learning.settings import (
+    DEEP_DEFAULTS,
     PAPER_SETTINGS,
     SOURCE,
+    TABULAR_DEFAULTS,
     TESTS_PER_RUN,
-    USUAL_DEEP,
-    USUAL_TABLES,
     BuiltInAgent,
     check_count,
     check_known,
+    field_values,
     plain,
-    vars_of,
 )
 from pdrm.task import Task, hash_source
 
@@ -63,7 +63,7 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Test:
+class EvaluationResult:
     """E episodes without exploration: what they paid, how long they were, and in which machine states they ended."""
 
     returns: npt.NDArray[np.float64]
@@ -120,15 +120,15 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
-class SelfTesting(Protocol):
+class SelfEvaluating(Protocol):
     """A learner with a fast evaluation of its own (kernels, JAX)."""
 
-    def test(self, episodes: int, seed: int, /) -> Test:
+    def test(self, episodes: int, seed: int, /) -> EvaluationResult:
         """Episodes without exploration."""
 
 
 @runtime_checkable
-class Remembering(Protocol):
+class StatefulPolicy(Protocol):
     """A policy with a memory: options under way, the state of an LSTM."""
 
     def reset(self) -> None:
@@ -136,7 +136,7 @@ class Remembering(Protocol):
 
 
 @runtime_checkable
-class KeptPolicy(Protocol):
+class SavablePolicy(Protocol):
     """A policy that can be kept although its learner cannot resume; its agent loads it with `load_policy`."""
 
     def arrays(self) -> Arrays:
@@ -144,14 +144,14 @@ class KeptPolicy(Protocol):
 
 
 @runtime_checkable
-class LoadsPolicy(Protocol):
-    """An agent that makes a policy from the arrays of a `KeptPolicy`."""
+class PolicyLoader(Protocol):
+    """An agent that makes a policy from the arrays of a `SavablePolicy`."""
 
     def load_policy(self, task: Task, arrays: Arrays, /) -> Policy:
         """The policy with these parameters."""
 
 
-class OwnLearner(ABC):
+class BuiltInLearner(ABC):
     """A learner of ours: it tells of the run, and writes its policy with the run's spec."""
 
     @abstractmethod
@@ -174,7 +174,7 @@ SCHEDULE = ("episodes", "total_timesteps", "test_every", "test_episodes")
 
 
 @dataclass(frozen=True, slots=True)
-class GuestAgent:
+class ThirdPartyAgent:
     """Somebody else's agent, and how long it trains."""
 
     deep: ClassVar[bool] = False
@@ -197,7 +197,7 @@ class GuestAgent:
         identity = {
             "class": kind.__qualname__,
             SOURCE: hash_source(kind),
-            "fields": plain(vars_of(self.agent)),
+            "fields": plain(field_values(self.agent)),
         }
         object.__setattr__(self, "identity", identity)
 
@@ -212,7 +212,7 @@ class GuestAgent:
     @property
     def k(self) -> int | str:
         """Stack symbols that its policy sees: its own `k`, or 1."""
-        return cast("int | str", vars_of(self.agent).get("k", 1))
+        return cast("int | str", field_values(self.agent).get("k", 1))
 
     @property
     def unit(self) -> str:
@@ -224,14 +224,14 @@ class GuestAgent:
         """The length of training, in its unit."""
         return int(self.total_timesteps or self.episodes or 0)
 
-    def settled(self, task: Task) -> GuestAgent:
+    def resolved(self, task: Task) -> ThirdPartyAgent:
         """The agent with a length of training."""
         if self.total:
             return self
         if not isinstance(task.domain, FiniteDomain):
-            return replace(self, total_timesteps=USUAL_DEEP["total_timesteps"])
+            return replace(self, total_timesteps=DEEP_DEFAULTS["total_timesteps"])
         paper = PAPER_SETTINGS.get(task.name, {}) if task.catalogued else {}
-        return replace(self, episodes={**USUAL_TABLES, **paper}["episodes"])
+        return replace(self, episodes={**TABULAR_DEFAULTS, **paper}["episodes"])
 
     @property
     def between_tests(self) -> int:
@@ -240,11 +240,11 @@ class GuestAgent:
 
     def record(self) -> dict[str, Any]:
         """What identifies the agent, and the length of training, as JSON values."""
-        return self.identity | {name: vars_of(self)[name] for name in SCHEDULE}
+        return self.identity | {name: field_values(self)[name] for name in SCHEDULE}
 
-    def changed(self, given: dict[str, Any]) -> GuestAgent:
+    def changed(self, given: dict[str, Any]) -> ThirdPartyAgent:
         """The agent with another length of training, and other values of its own fields."""
-        known = vars_of(self.agent)
+        known = field_values(self.agent)
         check_known(self.name, given, [*known, *SCHEDULE])
         schedule = {name: value for name, value in given.items() if name in SCHEDULE}
         for name, value in schedule.items():
@@ -261,7 +261,7 @@ class GuestAgent:
         return replace(self, agent=agent, **schedule)
 
 
-AnyAgent = BuiltInAgent | GuestAgent
+AnyAgent = BuiltInAgent | ThirdPartyAgent
 """An agent that a run can have."""
 AgentLike = AnyAgent | Agent | str
 """An agent, ours or anyone's, or the name of one of ours."""
@@ -276,11 +276,11 @@ def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAg
     given = dict(settings or {})
     if isinstance(agent, str):
         return kind_of(agent)(**given)
-    if isinstance(agent, GuestAgent):
+    if isinstance(agent, ThirdPartyAgent):
         return agent.changed(given)
     if isinstance(agent, Agent) and not isinstance(agent, type):  # a subclass of ours may be one
-        own = {name: value for name, value in vars_of(agent).items() if name in SCHEDULE}
-        return GuestAgent(agent, **own).changed(given)
+        own = {name: value for name, value in field_values(agent).items() if name in SCHEDULE}
+        return ThirdPartyAgent(agent, **own).changed(given)
     if isinstance(agent, BuiltInAgent) and "__dataclass_fields__" in vars(type(agent)):
         return replace(agent, **given)
     fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`; decorate a subclass of one of ours with @dataclass(frozen=True, kw_only=True)'

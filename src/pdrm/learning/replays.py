@@ -16,7 +16,7 @@ from pdrm.machines.transitions import number_text
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Episode, Moment
 
-MOST_PICTURES = 100
+MAX_PICTURES = 100
 """Pictures that a notebook is given."""
 COLOURS = 64
 """Of each of these pictures."""
@@ -60,7 +60,7 @@ class Replay:
         from pdrm.drawing.markup import html, listing, slides
         from pdrm.drawing.render import encode_png
 
-        every = 1 + self.episode.steps // MOST_PICTURES
+        every = 1 + self.episode.steps // MAX_PICTURES
         pictures = [encode_png(one, COLOURS) for one in self.pictures(every)]
         shown = slides(pictures, "png", f"moments of {self.domain.name}")
         screens = listing(str(self))

@@ -25,7 +25,7 @@ from pdrm.errors import (
     warn_caller,
 )
 from pdrm.files import FilePath, ensure_folder
-from pdrm.lazy import HABITS
+from pdrm.lazy import NAMES_ELSEWHERE
 from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, CountingQ, Deep
 from pdrm.learning.evaluation import (
     UNIT_OF,
@@ -39,8 +39,8 @@ from pdrm.learning.evaluation import (
     play_policy,
     sum_up,
 )
-from pdrm.learning.execution import Planned, Workers, train_all
-from pdrm.learning.protocol import AgentLike, AnyAgent, Policy, Test, agent_for
+from pdrm.learning.execution import PlannedRun, Workers, train_all
+from pdrm.learning.protocol import AgentLike, AnyAgent, EvaluationResult, Policy, agent_for
 from pdrm.learning.run_folder import (
     CHECKPOINT,
     RESULT,
@@ -95,7 +95,11 @@ class Run:
 
     def __getattr__(self, name: str) -> Any:
         fault = f"a run has no attribute {name!r}"
-        raise NotHere(fault, fix=HABITS[name]) if name in HABITS else AttributeError(fault)
+        raise (
+            NotHere(fault, fix=NAMES_ELSEWHERE[name])
+            if name in NAMES_ELSEWHERE
+            else AttributeError(fault)
+        )
 
     @property
     def tested(self) -> bool:
@@ -225,12 +229,12 @@ class Run:
             raise WrongPolicy(fault, fix=f"give that task the machine `{own.machine.name}`")
         return Evaluation.of(where, [self.played(where, episodes, seed)], seed=self.spec.seed)
 
-    def played(self, task: Task, episodes: int, seed: int) -> Test:
+    def played(self, task: Task, episodes: int, seed: int) -> EvaluationResult:
         """Episodes without exploration; of networks on their own task all at once."""
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
         if isinstance(self.spec.agent, Deep) and task is self.spec.task:
-            test: Test = self.policy.play(task, episodes, seed)
+            test: EvaluationResult = self.policy.play(task, episodes, seed)
             return test
         return sum_up(self._play(task, episodes, seed), task.discount)
 
@@ -310,7 +314,7 @@ class Run:
 
 LAST_TESTS = 4
 """The last quarter of the evaluations says if a task was learnt."""
-FEWEST_EPISODES = 300
+MIN_EPISODES = 300
 """A table that was trained for less is not expected to have learnt anything."""
 
 
@@ -330,7 +334,7 @@ def advise(task: Task, agent: AnyAgent) -> str:
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))
     'train longer (episodes=6_000); pdrm.CpRM also learns from counterfactuals; pdrm.check_k says which k is enough'
     """
-    if not task.success or (agent.unit == "episodes" and agent.total < FEWEST_EPISODES):
+    if not task.success or (agent.unit == "episodes" and agent.total < MIN_EPISODES):
         return ""
     longer = f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"
     if not isinstance(task.domain, FiniteDomain):
@@ -505,7 +509,7 @@ def train(
     specs[0].check()
     root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
     runs = Runs(Run(spec, root / spec.name) for spec in specs)
-    planned = [Planned(spec, f"seed {spec.seed}") for spec in specs]
+    planned = [PlannedRun(spec, f"seed {spec.seed}") for spec in specs]
     shown = is_shown() if progress is None else progress
     try:
         failures, policies = train_all(planned, root, workers, log=log, watch=watch, shown=shown)

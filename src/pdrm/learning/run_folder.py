@@ -38,8 +38,8 @@ from pdrm.learning.protocol import (
     SCHEDULE,
     Agent,
     AnyAgent,
-    GuestAgent,
     Learner,
+    ThirdPartyAgent,
     agent_for,
 )
 from pdrm.learning.settings import SOURCE
@@ -64,7 +64,7 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     >>> learner.episodes
     3
     """
-    if isinstance(agent, GuestAgent):
+    if isinstance(agent, ThirdPartyAgent):
         return agent.agent.learner(task, seed)
     if isinstance(agent, Tabular):
         from pdrm.learning.tabular.learner import make_learner
@@ -104,7 +104,7 @@ class RunSpec:
     seed: int
 
     def __post_init__(self) -> None:
-        agent = agent_for(self.agent).settled(self.task)
+        agent = agent_for(self.agent).resolved(self.task)
         object.__setattr__(self, "agent", agent)
 
     def record(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class RunSpec:
     def check(self) -> None:
         """Raise what is wrong with the run, before anything is trained."""
         agent, task = self.agent, self.task
-        if isinstance(agent, GuestAgent):
+        if isinstance(agent, ThirdPartyAgent):
             return
         if not isinstance(agent, Deep):
             begin(agent, task, self.seed)
@@ -150,7 +150,7 @@ class RunSpec:
         check_fits(task, agent)
 
 
-MOST_SEEDS = 100_000
+MAX_SEEDS = 100_000
 
 
 def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
@@ -159,12 +159,12 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     >>> resolve_seeds(3), resolve_seeds([3, 14])
     ((0, 1, 2), (3, 14))
     """
-    if type(seeds) is int and 0 < seeds <= MOST_SEEDS:
+    if type(seeds) is int and 0 < seeds <= MAX_SEEDS:
         return tuple(range(seeds))
     found = tuple(seeds) if isinstance(seeds, Sequence) else ()
     right = all(type(seed) is int and seed >= 0 for seed in found)
-    if not right or not 0 < len(found) == len(set(found)) <= MOST_SEEDS:
-        fix = f"give a number of seeds up to {MOST_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
+    if not right or not 0 < len(found) == len(set(found)) <= MAX_SEEDS:
+        fix = f"give a number of seeds up to {MAX_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
         raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
     return found
 
@@ -334,5 +334,5 @@ def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
         raise BadRunFolder(fault, fix="pdrm.Run.load(folder, agent=…)")
     schedule = {word: fields[word] for word in SCHEDULE if fields.get(word) is not None}
     guest = agent_for(own, schedule)
-    assert isinstance(guest, GuestAgent)  # of an `Agent`
+    assert isinstance(guest, ThirdPartyAgent)  # of an `Agent`
     return replace(guest, **{word: settings[word] for word in SCHEDULE})

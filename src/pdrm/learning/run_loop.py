@@ -33,14 +33,14 @@ from pdrm.files import (
 )
 from pdrm.learning.evaluation import COLUMNS, Curve, make_test, write_test
 from pdrm.learning.protocol import (
-    GuestAgent,
-    KeptPolicy,
+    BuiltInLearner,
+    EvaluationResult,
     Learner,
-    OwnLearner,
     Policy,
     Resumable,
-    SelfTesting,
-    Test,
+    SavablePolicy,
+    SelfEvaluating,
+    ThirdPartyAgent,
     Until,
 )
 from pdrm.learning.run_folder import (
@@ -81,7 +81,7 @@ class Status:
     done: int
     """Training so far, in the agent's unit."""
     total: int
-    test: Test
+    test: EvaluationResult
     facts: dict[str, float]
     """Numbers that the learner tells."""
 
@@ -132,7 +132,7 @@ Placed = tuple[RunSpec, Path]
 
 
 @dataclass(slots=True)
-class Course:
+class RunInProgress:
     """A run under way."""
 
     spec: RunSpec
@@ -162,7 +162,7 @@ class Course:
     @property
     def facts(self) -> dict[str, float]:
         """The state of the run, in numbers."""
-        if isinstance(self.learner, OwnLearner):
+        if isinstance(self.learner, BuiltInLearner):
             return self.learner.facts()
         return {"steps": float(self.learner.steps)}
 
@@ -186,21 +186,21 @@ class Course:
             fix = "count `steps` and `episodes`, and train while not until.reached(self)"
             raise BadSetting(fault, fix=fix)
 
-    def test(self) -> Test:
+    def test(self) -> EvaluationResult:
         """Test, and note the result."""
         agent, learner = self.spec.agent, self.learner
-        if isinstance(learner, SelfTesting):
+        if isinstance(learner, SelfEvaluating):
             test = learner.test(agent.test_episodes, self.tested)
         else:
             policy = learner.policy()
             test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, self.tested)
-        if not self.tested and isinstance(agent, GuestAgent):
+        if not self.tested and isinstance(agent, ThirdPartyAgent):
             self.save_policy()  # if it cannot be kept, say so now
         self.curve += write_test(test, learner.episodes, learner.steps)
         self.tested += 1
         return test
 
-    def tell(self, test: Test, watch: Watch | None) -> None:
+    def tell(self, test: EvaluationResult, watch: Watch | None) -> None:
         """Tell the watch of the last evaluation, and displays in other processes."""
         write_progress(self.folder, self.share, float(test.returns.mean()))
         if watch is not None:
@@ -215,13 +215,13 @@ class Course:
     def save_policy(self) -> Fingerprint | None:
         """Write what was learnt so far; None if a file cannot hold it."""
         path, learner = self.folder / POLICY, self.learner
-        if isinstance(learner, OwnLearner):
+        if isinstance(learner, BuiltInLearner):
             about = {"spec": self.spec.record(), "id": self.spec.id, "done": self.done}
             return learner.save_policy(path, about)
         policy = learner.policy()
         if isinstance(learner, Resumable):
             arrays = learner.save()
-        elif isinstance(policy, KeptPolicy):
+        elif isinstance(policy, SavablePolicy):
             arrays = policy.arrays()
         else:
             return None
@@ -340,7 +340,7 @@ def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict
     return {run: policy for run, policy in kept.items() if policy is not None}
 
 
-def _begin(runs: list[Placed]) -> list[Course]:
+def _begin(runs: list[Placed]) -> list[RunInProgress]:
     """The runs before their first step, or where their checkpoints left them."""
     for spec, folder in runs:
         remove_leftovers(folder)
@@ -351,7 +351,7 @@ def _begin(runs: list[Placed]) -> list[Course]:
         write_json(folder / SPEC, {**spec.record(), "success": spec.task.success})
         write_progress(folder, 0)
     learners = begin_all([spec for spec, _ in runs])
-    courses = [Course(*run, learner) for run, learner in zip(runs, learners, strict=True)]
+    courses = [RunInProgress(*run, learner) for run, learner in zip(runs, learners, strict=True)]
     for course in courses:
         course.resume()
         write_progress(course.folder, course.share)
@@ -367,7 +367,7 @@ def seconds_between_checkpoints() -> float:
         raise bad_setting(EVERY_SECONDS, word, "a number of seconds") from None
 
 
-def _save_checkpoints(courses: list[Course]) -> float:
+def _save_checkpoints(courses: list[RunInProgress]) -> float:
     """Write where the runs stand; returns when the next checkpoint is due."""
     began = time.monotonic()
     for course in courses:

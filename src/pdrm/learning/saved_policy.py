@@ -22,7 +22,7 @@ from pdrm.files import (
 )
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
-from pdrm.learning.protocol import GuestAgent, LoadsPolicy
+from pdrm.learning.protocol import PolicyLoader, ThirdPartyAgent
 from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, begin, find_run, read_spec
 from pdrm.learning.tabular.hierarchical import TOP
 from pdrm.learning.tabular.policy import (
@@ -33,7 +33,7 @@ from pdrm.learning.tabular.policy import (
     QPolicy,
     TabularPolicy,
 )
-from pdrm.machines.tables import LARGEST_VALUE
+from pdrm.machines.tables import MAX_VALUE
 from pdrm.product.observation import View, view_of
 from pdrm.task import Task
 
@@ -51,11 +51,11 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
         raise BadPolicyFile(f"{folder} has no {POLICY}", fix=fix)
     if isinstance(agent, Deep):
         return _read_network(path, task)
-    if not isinstance(agent, GuestAgent):
+    if not isinstance(agent, ThirdPartyAgent):
         return replace(load_table(path), task=task)
     with blaming_policy(path):
         arrays = read_arrays(path.read_bytes())
-    if isinstance(agent.agent, LoadsPolicy):
+    if isinstance(agent.agent, PolicyLoader):
         return agent.agent.load_policy(task, arrays)
     learner: Any = begin(agent, task, spec.seed)
     learner.load(arrays)  # its `save` wrote the file
@@ -114,7 +114,7 @@ def _find_task(
 
 # --- The files of tables, which `TabularPolicy.save` wrote
 
-LARGEST_STATE = 2**31 - 1
+MAX_STATE = 2**31 - 1
 
 
 def load_table(file: Path) -> TabularPolicy:
@@ -147,8 +147,8 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
         names = ("symbol", "parent", "environment_state", "machine_state", "node")
         symbol, parent, *seen = indices = [arrays[prefix + name] for name in names]
         value, nodes = arrays[f"{prefix}value"], len(symbol)
-        most = LARGEST_VALUE if isinstance(kind, int) else len(kind)
-        limits = most, nodes - 1, LARGEST_STATE, len(states) - 1, nodes - 1
+        most = MAX_VALUE if isinstance(kind, int) else len(kind)
+        limits = most, nodes - 1, MAX_STATE, len(states) - 1, nodes - 1
         bounded = zip(indices, limits, strict=True)
         right = all(one.dtype.kind == "i" and within(one, 0, last) for one, last in bounded)
         need(

@@ -19,7 +19,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
-from pdrm.lazy import HABITS
+from pdrm.lazy import NAMES_ELSEWHERE
 from pdrm.product.observation import View, view_of
 from pdrm.task import DISCOUNTS, hash_source
 
@@ -30,8 +30,8 @@ MOST = 2**31 - 1
 """The largest number of episodes, steps, updates or symbols."""
 FULL, NOTHING = "full", "none"
 """Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
-TASK: Any = None
-"""The default of a setting that depends on the task; `settled` fills it in when a run is made."""
+FROM_TASK: Any = None
+"""The default of a setting that depends on the task; `resolved` fills it in when a run is made."""
 SOURCE = "source"
 """In the record of an agent: the hash of the source of a class or function, which a file cannot hold."""
 LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
@@ -60,14 +60,14 @@ class BuiltInAgent(ABC):
     deep: ClassVar[bool] = False
     unit: ClassVar[str] = "episodes"
     """The unit of training."""
-    usual: ClassVar[Mapping[str, Any]] = {}
+    defaults: ClassVar[Mapping[str, Any]] = {}
     """Settings of an agent that leaves them to the task, unless the task says otherwise."""
 
     k: int | str = 1
     """Stack symbols that the policy sees: 0, 1, 2, … or `full`; for deep agents also `none`, nothing of the machine."""
-    discount: float = TASK
+    discount: float = FROM_TASK
     """γ"""
-    test_every: int = TASK
+    test_every: int = FROM_TASK
     """Training between two evaluations, in episodes or steps (default: a twentieth of all)."""
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
@@ -91,7 +91,7 @@ class BuiltInAgent(ABC):
                 check_value(self, field, value)
 
     def __repr__(self) -> str:
-        own = vars_of(self)
+        own = field_values(self)
         said = [
             f"{one.name}={own[one.name]!r}"
             for one in fields(self)
@@ -107,7 +107,7 @@ class BuiltInAgent(ABC):
     @property
     def total(self) -> int:
         """The length of training, in the agent's unit."""
-        return int(vars_of(self)[LENGTHS[self.unit]])
+        return int(field_values(self)[LENGTHS[self.unit]])
 
     @property
     def between_tests(self) -> int:
@@ -115,22 +115,22 @@ class BuiltInAgent(ABC):
         return self.test_every or max(1, self.total // TESTS_PER_RUN)
 
     @abstractmethod
-    def usual_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> dict[str, Any]:
         """Settings for this task of an agent that leaves them to it."""
 
-    def settled(self, task: Task | None = None) -> Self:
+    def resolved(self, task: Task | None = None) -> Self:
         """The agent with everything that it leaves to the task."""
-        usual = self.usual if task is None else self.usual_for(task)
+        defaults = self.defaults if task is None else self.defaults_for(task)
         left = {
-            name: usual[name]
-            for name, value in vars_of(self).items()
-            if value is None and name in usual
+            name: defaults[name]
+            for name, value in field_values(self).items()
+            if value is None and name in defaults
         }
         return replace(self, **left)
 
     def record(self) -> dict[str, Any]:
         """The settings as JSON values."""
-        own, record = vars_of(self), {}
+        own, record = field_values(self), {}
         for field in fields(self):
             value = own[field.name]
             is_whole = isinstance(value, Integral) and str(field.type).startswith("float")
@@ -138,7 +138,7 @@ class BuiltInAgent(ABC):
         return record
 
 
-def vars_of(agent: object) -> dict[str, Any]:
+def field_values(agent: object) -> dict[str, Any]:
     """The fields of an agent: of a dataclass, or what it was given."""
     if is_dataclass(agent):
         return {field.name: getattr(agent, field.name) for field in fields(agent)}
@@ -248,7 +248,7 @@ def check_known(agent: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Raise unless the agent has all of these settings."""
     for setting in given:
         if setting not in known:
-            fix = HABITS.get(setting) or did_you_mean(setting, known)
+            fix = NAMES_ELSEWHERE.get(setting) or did_you_mean(setting, known)
             raise UnknownSetting(f"agent `{agent}` has no setting `{setting}`", fix=fix)
 
 
@@ -273,8 +273,8 @@ def list_settings(kind: type[BuiltInAgent]) -> str:
     """Every setting of an agent with its usual value and its meaning, for `help`."""
     texts, lines = describe_settings(kind), ["Settings, by name:"]
     for field in fields(kind):
-        usual = kind.usual.get(field.name) if field.default is None else field.default
-        lines += [f"    {field.name} = {usual}", f"        {texts[field.name]}"]
+        defaults = kind.defaults.get(field.name) if field.default is None else field.default
+        lines += [f"    {field.name} = {defaults}", f"        {texts[field.name]}"]
     return "\n".join(lines)
 
 
@@ -304,14 +304,14 @@ OPERATIONS = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
 about what the paper's 0.03 seconds an episode allow."""
 
-WITH_CHANCE = 0.1
+STOCHASTIC_LEARNING_RATE = 0.1
 """The learning rate of tables in your own domain if its moves are random: with a larger one a value is the last few outcomes."""
 
 # --- Everywhere, unless the task says otherwise
 
-USUAL_SUMMARY = {"discount": 0.99}
+SUMMARY_DEFAULTS = {"discount": 0.99}
 
-USUAL_TABLES = {
+TABULAR_DEFAULTS = {
     "episodes": 10_000,
     "learning_rate": 0.5,
     "discount": 0.99,
@@ -320,7 +320,7 @@ USUAL_TABLES = {
     "epsilon_least": 0.01,
     "test_every": 100,
 }
-USUAL_DEEP: dict[str, Any] = {
+DEEP_DEFAULTS: dict[str, Any] = {
     "total_timesteps": 100_000,
     "n_envs": 8,
     "learning_rate": 3e-4,
@@ -331,8 +331,8 @@ USUAL_DEEP: dict[str, Any] = {
     "test_episodes": 5,
     "shaping": NOTHING,
 }
-USUAL_PPO = {
-    **USUAL_DEEP,
+PPO_DEFAULTS = {
+    **DEEP_DEFAULTS,
     "total_timesteps": 2_400_000,
     "n_envs": 128,
     "learning_rate": 1e-3,
@@ -344,14 +344,14 @@ USUAL_PPO = {
     "shaping": "emitted",
     "shaping_discount": 0.6,
 }
-USUAL_RPPO = {
-    **USUAL_PPO,
+RPPO_DEFAULTS = {
+    **PPO_DEFAULTS,
     "restarts": 0.0,
     "lstm_hidden_size": 256,
     "sequence_length": 16,
 }
 _OFF_POLICY = {
-    **USUAL_DEEP,
+    **DEEP_DEFAULTS,
     "buffer_size": 1_000_000,
     "learning_starts": 100,
     "batch_size": 256,
@@ -360,7 +360,7 @@ _OFF_POLICY = {
     "gradient_steps": 1,
     "n_steps": 1,
 }
-USUAL_DQN = {
+DQN_DEFAULTS = {
     **_OFF_POLICY,
     "total_timesteps": 240_000,
     "discount": 0.98,
@@ -376,7 +376,7 @@ USUAL_DQN = {
     "exploration_fraction": 0.8,
     "exploration_final_eps": 0.1,
 }
-USUAL_SAC = {
+SAC_DEFAULTS = {
     **_OFF_POLICY,
     "net_arch": (256, 256),
     "tau": 0.005,
@@ -386,7 +386,7 @@ USUAL_SAC = {
 
 # --- In the paper's domains
 
-_MAZE = USUAL_TABLES
+_MAZE = TABULAR_DEFAULTS
 _LETTER = {**_MAZE, "learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0}
 _DELIVER = {**_MAZE, "learning_rate": 0.01, "epsilon_decay": 0.9995, "epsilon_least": 0.1}
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pdrm.machines.guards import ALWAYS, SILENT, And, Event, Exactly, Guard, Label, Not, Or
     from pdrm.machines.heads import (
         StackGrowth,
-        highest_stack,
-        pops_in_a_step,
+        max_pops_per_step,
+        max_stack_height,
         reachable_heads,
+        relevant_depth,
         stack_growth,
-        symbols_that_matter,
     )
     from pdrm.machines.pushdown import PushdownRewardMachine
     from pdrm.machines.tables import (
@@ -74,9 +74,9 @@ __all__ = [
     "counting_configuration",
     # What holds on every word
     "reachable_heads",
-    "pops_in_a_step",
-    "symbols_that_matter",
-    "highest_stack",
+    "max_pops_per_step",
+    "relevant_depth",
+    "max_stack_height",
     "StackGrowth",
     "stack_growth",
     # A machine as integer tables

@@ -27,7 +27,7 @@ BOX = "□"
 TOPS = {"0": (BOTTOM,), "1": (BOX,), "-": (BOTTOM, BOX)}
 """The top symbols at which a counter test holds."""
 
-MOST_CHANGE = 1_000
+MAX_CHANGE = 1_000
 """The largest change of a counter that is translated: it becomes that many symbols pushed, or helper states."""
 
 
@@ -73,11 +73,11 @@ def _translate(
 ) -> Iterator[Transition]:
     """The rules for one counting rule and top symbol γ; the helper states that they use are added to `names`."""
     (change,) = rule.changes
-    if abs(change) > MOST_CHANGE:
+    if abs(change) > MAX_CHANGE:
         raise CannotTranslate(
             f"a change by {change} takes that many stack symbols: rule {rule}",
             where=rule.where,
-            fix=f"changes up to {MOST_CHANGE:,} are translated",
+            fix=f"changes up to {MAX_CHANGE:,} are translated",
         )
     if change >= 0:
         push = (*[BOX] * change, top)

@@ -27,16 +27,16 @@ from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, LabelSet
 from pdrm.machines.machine import Machine, Reading, labels_left
 from pdrm.machines.reach import saturate
-from pdrm.machines.transitions import LabelRead, Otherwise, Rule, number_text
+from pdrm.machines.transitions import Otherwise, Rule, StepRecord, number_text
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
 """One test per counter: `0`, `1`, or in rules `-` for either."""
 
-MOST_CASES = 10_000
+MAX_CASES = 10_000
 """States and zero patterns looked at for warnings."""
 
-MOST_CHANGED = 999_999_999
+MAX_CHANGED = 999_999_999
 """The largest change of a counter by a rule: as many digits as the language reads."""
 
 
@@ -92,13 +92,13 @@ def _integer(change: int) -> int:
     """A counter change as a plain int."""
     with suppress(TypeError):
         whole = operator.index(change)
-        if abs(whole) <= MOST_CHANGED:
+        if abs(whole) <= MAX_CHANGED:
             return whole
-    fix = f"use an integer such as 1, 0 or -2, at most {MOST_CHANGED:,}"
+    fix = f"use an integer such as 1, 0 or -2, at most {MAX_CHANGED:,}"
     raise BadNumber(f"`{str(change)[:20]}` is not a counter change", fix=fix)
 
 
-MOST_SILENT_MOVES = 10_000_000
+MAX_SILENT_MOVES = 10_000_000
 """Silent moves that one step may make."""
 
 
@@ -122,7 +122,7 @@ class CountingConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
-class CountingStep(LabelRead[CountingConfiguration]):
+class CountingStep(StepRecord[CountingConfiguration]):
     """One label read, by a rule (None for `otherwise`), and its silent moves.
 
     The moves are counted, not kept: a step that moves a stack between counters makes millions of them.
@@ -168,7 +168,7 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
     """Groups of events of which at most one is in a label."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
-    most_silent: int = field(default=MOST_SILENT_MOVES, compare=False)
+    most_silent: int = field(default=MAX_SILENT_MOVES, compare=False)
     """Silent moves that one step may make."""
     _fix = "make the labels or the tests differ, or declare `exclusive` events"
     _silent_fix = "let the silent rule start in a state of its own, or test for other counters"
@@ -189,7 +189,9 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
                     fix = "use 0 (zero), 1 (not zero) or - (either)"
                     yield BadNumber(fault, where=rule.where, fix=fix, word=test)
 
-    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[tuple[str, list[Reading]]]:
+    def _co_applicable_rules(
+        self, readings: Sequence[Reading]
+    ) -> Iterator[tuple[str, list[Reading]]]:
         """The rules of one state with their labels: a test of a counter is a variable after the events."""
         sets = readings[0].labels.sets
         tested = []
@@ -285,8 +287,8 @@ def _reach_cases(machine: CountingRewardAutomaton) -> Cases:
 
     def moves(head: tuple[Case, None]) -> Iterator[tuple[Case, tuple[None]]]:
         case, _ = head
-        if len(found) == MOST_CASES:
-            raise TooManyCases(f"there are more than {MOST_CASES:,} states and zero patterns")
+        if len(found) == MAX_CASES:
+            raise TooManyCases(f"there are more than {MAX_CASES:,} states and zero patterns")
         counters = tuple(map(int, case.zeros))
         rules = [
             rule

@@ -24,10 +24,10 @@ from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import AnyKind
 from pdrm.machines.transitions import (
     ANY,
-    Acting,
     Configuration,
     Otherwise,
     Rule,
+    RuleOrOtherwise,
     TopSymbols,
     Transition,
     number_text,
@@ -221,7 +221,7 @@ def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterato
 # only loops that stay in one state are reported: whether one through several states can be repeated (are there more treasures?)
 # depends on the domain, with which a task is inspected (`product/task_findings`).
 
-LEAST_PAID = 1e-9
+MIN_LOOP_REWARD = 1e-9
 """A smaller sum of rewards may be a rounding error."""
 
 
@@ -235,7 +235,7 @@ class PaidMove(NamedTuple):
     reward: float
     label: Label | None
     """The label that is read (None: nothing is)."""
-    rule: Acting | None
+    rule: RuleOrOtherwise | None
     """The rule by which the machine moves."""
 
 
@@ -272,7 +272,7 @@ def find_paying_loops(
             for second in moves.get((first.target, first.replacement[0]), ()):
                 left = second.replacement + first.replacement[1:]
                 paid = first.reward + second.reward
-                if (second.target, *left[:1]) == head and paid > LEAST_PAID:
+                if (second.target, *left[:1]) == head and paid > MIN_LOOP_REWARD:
                     found.append(PayingLoop(head, (first, second), paid, left))
     return found
 

@@ -94,11 +94,11 @@ class Not:
         return not self.inner.holds(label)
 
     def __str__(self) -> str:
-        return f"!({self.inner})" if isinstance(self.inner, Several) else f"!{self.inner}"
+        return f"!({self.inner})" if isinstance(self.inner, NaryFormula) else f"!{self.inner}"
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
+class NaryFormula:
     """Two or more formulas, or none; one alone is written as itself, so that each formula has one text."""
 
     parts: tuple[Formula, ...] = ()
@@ -114,7 +114,7 @@ class Several:
 
 
 @dataclass(frozen=True, slots=True)
-class And(Several):
+class And(NaryFormula):
     """Conjunction; of nothing it is `true`, which is `ALWAYS`.
 
     >>> print(And((Event("a"), Not(Event("t")))), ALWAYS)
@@ -125,11 +125,11 @@ class And(Several):
         return all(part.holds(label) for part in self.parts)
 
     def __str__(self) -> str:
-        return _join(" & ", self.parts, Several) or "true"
+        return _join(" & ", self.parts, NaryFormula) or "true"
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Several):
+class Or(NaryFormula):
     """Disjunction; of nothing it is `false`.
 
     >>> print(Or((And((Event("a"), Not(Event("t")))), Event("x"))))
@@ -143,14 +143,14 @@ class Or(Several):
         return _join(" | ", self.parts, Or) or "false"
 
 
-def _join(sign: str, parts: Iterable[Formula], looser: type[Several]) -> str:
+def _join(sign: str, parts: Iterable[Formula], looser: type[NaryFormula]) -> str:
     """The parts with a sign between them; those that bind looser than the sign stand in brackets."""
     return sign.join(
         f"({part})" if isinstance(part, looser) and part.parts else str(part) for part in parts
     )
 
 
-def _check_formula(whole: Not | Several, part: object) -> None:
+def _check_formula(whole: Not | NaryFormula, part: object) -> None:
     """Formulas are made of formulas: an exact set and silence are guards on their own."""
     if not isinstance(part, Formula):
         fix = 'make it of Event, Not, And and Or: And((Event("a"), Not(Event("t"))))'

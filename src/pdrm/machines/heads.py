@@ -17,13 +17,13 @@ from typing import NamedTuple
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import Machine, labels_left
-from pdrm.machines.reach import Waiting, list_above, saturate
+from pdrm.machines.reach import FramesBelow, list_above, saturate
 from pdrm.machines.transitions import (
     ANY,
     BOTTOM,
     NONE,
-    Acting,
     Configuration,
+    RuleOrOtherwise,
     Step,
     TopSymbols,
     Transition,
@@ -85,7 +85,7 @@ AnyHead = tuple[str, str | None]
 """A head, or its two parts as a plain tuple, as `saturate` has it."""
 
 
-def replace_top(head: AnyHead, rule: Acting) -> tuple[str, TopSymbols]:
+def replace_top(head: AnyHead, rule: RuleOrOtherwise) -> tuple[str, TopSymbols]:
     """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
     below all others, which is never popped."""
     state, top = head
@@ -93,7 +93,7 @@ def replace_top(head: AnyHead, rule: Acting) -> tuple[str, TopSymbols]:
     return rule.target or state, pushed if top is not None else (*pushed, None)
 
 
-def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> Acting | None:
+def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> RuleOrOtherwise | None:
     """Return the rule that applies at a head, or `otherwise` if it leads on.
 
     Args:
@@ -116,7 +116,7 @@ def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> Actin
     return rule
 
 
-def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[Acting, LabelSet]]:
+def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOtherwise, LabelSet]]:
     """The rules that apply at a head for some label, each with the labels that it reads: a silent rule alone, with none; or
     reading ones, those that name the top before those with `z`, and `otherwise` with the labels that are left."""
     state, top = head
@@ -127,7 +127,7 @@ def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[Acting, Lab
         return [(silent, sets.none)]
     named = [rule.guard for rule in rules if rule.top != ANY]
     free = sets.left(named)
-    found: list[tuple[Acting, LabelSet]] = []
+    found: list[tuple[RuleOrOtherwise, LabelSet]] = []
     for rule in rules:
         labels = sets.holding(rule.guard)
         if rule.top == ANY and named:
@@ -142,7 +142,7 @@ def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[Acting, Lab
 
 def explore_machine(
     machine: PushdownRules, begin: Configuration | None = None
-) -> Waiting[str, str | None]:
+) -> FramesBelow[str, str | None]:
     """The heads that occur from a configuration on (default: the start), as `saturate` finds them."""
     first = begin or Configuration(machine.start, machine.stack[:1])
 
@@ -157,14 +157,14 @@ def reachable_heads(machine: PushdownRules) -> set[Head]:
     return {Head(*head) for head in explore_machine(machine)}
 
 
-def heads_in_play(
+def waiting_heads(
     machine: PushdownRules, begin: Iterable[Configuration], labels: Collection[Label]
 ) -> set[Head]:
     """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
 
     >>> from pdrm.language.loading import catalogue
     >>> letter = catalogue("letter")
-    >>> sorted(heads_in_play(letter, [letter.begin().after], [frozenset("A")]))
+    >>> sorted(waiting_heads(letter, [letter.begin().after], [frozenset("A")]))
     [Head(state='u0', top='#'), Head(state='u0', top='A')]
     """
     waiting = set[Head]()
@@ -244,11 +244,11 @@ def _count(most: float) -> int | None:
 # one of them is needed as a counterfactual).
 
 
-def pops_in_a_step(machine: PushdownRules) -> int | None:
+def max_pops_per_step(machine: PushdownRules) -> int | None:
     """The most symbols popped off the old stack by one label and its silent moves (None if unbounded).
 
     >>> from pdrm.language.loading import catalogue
-    >>> [pops_in_a_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
+    >>> [max_pops_per_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
     [1, 1, 5]
     """
     pops = _greatest_gains(machine, lambda settled: not settled.known)
@@ -263,16 +263,16 @@ def pops_in_a_step(machine: PushdownRules) -> int | None:
     return _count(most)
 
 
-def symbols_that_matter(machine: PushdownRules, k: int, steps: int = 1) -> int | None:
+def relevant_depth(machine: PushdownRules, k: int, steps: int = 1) -> int | None:
     """The number of symbols of a stack that decide what a k-policy sees in that many steps (None if unbounded).
 
     They are those that the steps can pop, and below them the k that the policy sees, or the one that the machine looks at.
 
     >>> from pdrm.language.loading import catalogue
-    >>> [symbols_that_matter(catalogue("paint"), k) for k in (0, 1, 2)]
+    >>> [relevant_depth(catalogue("paint"), k) for k in (0, 1, 2)]
     [6, 6, 7]
     """
-    pops = pops_in_a_step(machine)
+    pops = max_pops_per_step(machine)
     return None if pops is None else steps * pops + max(k, 1)
 
 
@@ -283,11 +283,11 @@ def symbols_that_matter(machine: PushdownRules, k: int, steps: int = 1) -> int |
 # symbols above that one are not counted: the height found may be too high, never too low.
 
 
-def highest_stack(machine: PushdownRules, labels: int, most: int) -> int:
+def max_stack_height(machine: PushdownRules, labels: int, most: int) -> int:
     """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
 
     >>> from pdrm.language.loading import catalogue
-    >>> [highest_stack(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
+    >>> [max_stack_height(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
     [51, 9, 6]
     """
     waiting = explore_machine(machine)

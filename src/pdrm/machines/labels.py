@@ -20,7 +20,7 @@ from pdrm.errors import (
     UnknownEvent,
     suggest,
 )
-from pdrm.files import MOST_DIAGRAM_NODES, MOST_VARIABLES
+from pdrm.files import MAX_DIAGRAM_NODES, MAX_VARIABLES
 from pdrm.machines.guards import (
     And,
     Event,
@@ -126,10 +126,10 @@ FALSE, TRUE = 0, 1
 LEAF = 1 << 30
 """The variable of a leaf: it comes after all others."""
 
-MOST_CUBES = 2_000
+MAX_CUBES = 2_000
 """Conjunctions that a set of labels may be written as."""
 
-MOST_SHOWN = 3
+MAX_SHOWN = 3
 """Conjunctions that a message spells out."""
 
 Cube = tuple[tuple[int, bool], ...]
@@ -174,7 +174,7 @@ class LabelSets:
     def _number(self, key: Hashable, variable: int, low: int, high: int) -> int:
         number = self._numbers.setdefault(key, len(self.low))
         if number == len(self.low):
-            if number > MOST_DIAGRAM_NODES:
+            if number > MAX_DIAGRAM_NODES:
                 fix = "use smaller formulas or fewer events"
                 raise TooLarge("the labels split into too many cases", fix=fix)
             self.variable_of.append(variable)
@@ -184,8 +184,8 @@ class LabelSets:
 
     def variable(self, variable: int) -> int:
         """The function that is true if the variable is."""
-        if variable >= MOST_VARIABLES:
-            fault = f"more than {MOST_VARIABLES} events and temporal operators at once"
+        if variable >= MAX_VARIABLES:
+            fault = f"more than {MAX_VARIABLES} events and temporal operators at once"
             fix = "name fewer events, or split the task and combine its machines"
             raise TooLarge(fault, fix=fix)
         return self.node(variable, FALSE, TRUE)
@@ -355,9 +355,9 @@ class LabelSets:
             cubes = [((variable, False), *cube) for cube in absent]
             cubes += [((variable, True), *cube) for cube in present]
             cubes += either
-            if len(cubes) > MOST_CUBES:
+            if len(cubes) > MAX_CUBES:
                 fix = "use a formula with fewer events at once, or say which events exclude each other"
-                fault = f"a rule would read more than {MOST_CUBES:,} kinds of labels"
+                fault = f"a rule would read more than {MAX_CUBES:,} kinds of labels"
                 raise TooManyCases(fault, fix=fix)
             covered = self.choose(self.variable(variable), present_set, absent_set)
             done[key] = cubes, self.choose(either_set, TRUE, covered)
@@ -402,8 +402,8 @@ class LabelSet:
     def formula(self) -> Formula:
         """A short formula that holds for just these labels."""
         sets = self.sets
-        if len(sets.alphabet.events) > MOST_VARIABLES:
-            raise TooManyCases(f"labels of more than {MOST_VARIABLES} events are not spelt out")
+        if len(sets.alphabet.events) > MAX_VARIABLES:
+            raise TooManyCases(f"labels of more than {MAX_VARIABLES} events are not spelt out")
         most = sets.choose(sets.all.node, self.node, TRUE)
         parts: list[Formula] = []
         for cube in sorted(sets.cover(self.node, most, {})[0], key=_simplest_first):
@@ -419,6 +419,6 @@ class LabelSet:
         formula = self.formula()
         parts = formula.parts if isinstance(formula, Or) else (formula,)
         none = spell_out(Exactly(frozenset()), self.sets.alphabet.events)
-        shown = ["{}" if part == none else str(part) for part in parts[:MOST_SHOWN]]
-        more = [f"… ({len(parts) - MOST_SHOWN} more)"] if len(parts) > MOST_SHOWN else []
+        shown = ["{}" if part == none else str(part) for part in parts[:MAX_SHOWN]]
+        more = [f"… ({len(parts) - MAX_SHOWN} more)"] if len(parts) > MAX_SHOWN else []
         return " | ".join([*shown, *more])

@@ -14,7 +14,7 @@ from itertools import chain, islice, product
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pdrm.errors import (
-    MOST_FAULTS,
+    MAX_FAULTS,
     BadName,
     DuplicateName,
     FinalStateWithRules,
@@ -37,19 +37,19 @@ from pdrm.errors import (
 from pdrm.lazy import Displayed
 from pdrm.machines.guards import NAME, Exactly, Label, events_of, label_text, parse_word
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
-from pdrm.machines.transitions import NONE, LabelRead, MachineRun, Otherwise, Rule
+from pdrm.machines.transitions import NONE, MachineRun, Otherwise, Rule, StepRecord
 
 RESERVED = ("where",)
 """A word that could be a name, but that ends the list of a `for`."""
 RESERVED_EVENTS = (NONE, "true", "false", *RESERVED)
-LONGEST_NAME = 90
+MAX_NAME_LENGTH = 90
 """Characters of a generated name, with room for a number to tell it from others."""
 
 
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 C = TypeVar("C", bound=Any)
 """A configuration: a state, and a stack or counters."""
-S = TypeVar("S", bound=LabelRead[Any])
+S = TypeVar("S", bound=StepRecord[Any])
 """A step."""
 
 
@@ -184,7 +184,9 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
         """The faults that only this kind of machine has."""
 
     @abstractmethod
-    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[tuple[str, list[Reading]]]:
+    def _co_applicable_rules(
+        self, readings: Sequence[Reading]
+    ) -> Iterator[tuple[str, list[Reading]]]:
         """Those of a state's rules that may apply at once, and, besides the label, where."""
 
 
@@ -298,7 +300,7 @@ def find_unknown(
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
     """The wanted name, its end if it is too long for a name, and numbered if it is taken: `u0~2`."""
-    stem = wanted[-LONGEST_NAME:]
+    stem = wanted[-MAX_NAME_LENGTH:]
     name, number = stem, 0
     while name in taken:
         number += 1
@@ -310,7 +312,7 @@ def fresh_name(wanted: str, taken: Container[str]) -> str:
 #
 # Two silent rules, or a silent and a reading one, clash wherever they meet, because a silent move does not wait for the label.
 
-MOST_REPORTED = 5
+MAX_REPORTED = 5
 """Clashes listed."""
 
 
@@ -340,8 +342,8 @@ def _find_clashes(machine: AnyKind) -> list[PdrmError]:
                 Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
                 for number, rule in enumerate(rules)
             ]
-            for place, meeting in machine._find_meetings(readings):
-                for one, other, labels in islice(find_overlaps(meeting), MOST_FAULTS):
+            for place, meeting in machine._co_applicable_rules(readings):
+                for one, other, labels in islice(find_overlaps(meeting), MAX_FAULTS):
                     at = f"{label_text(labels.example())}{place}"
                     error = _refuse_clash(machine, one.rule, other.rule, at)
                     found.setdefault((one.number, other.number), error)
@@ -350,9 +352,9 @@ def _find_clashes(machine: AnyKind) -> list[PdrmError]:
             faults[state] = TooManyCases(error.message, where=where, fix=error.fix)
         for pair in sorted(found):
             faults.setdefault(found[pair].where or (state, pair), found[pair])
-        if len(faults) >= MOST_REPORTED:
+        if len(faults) >= MAX_REPORTED:
             break
-    return list(faults.values())[:MOST_REPORTED]
+    return list(faults.values())[:MAX_REPORTED]
 
 
 def find_overlaps(readings: Sequence[Reading]) -> Iterator[tuple[Reading, Reading, LabelSet]]:

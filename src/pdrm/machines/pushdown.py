@@ -19,7 +19,7 @@ from pdrm.errors import (
     did_you_mean,
     raise_all,
 )
-from pdrm.files import LARGEST_STEP, MOST_SILENT_MOVES
+from pdrm.files import MAX_SILENT_CHAIN, MAX_STEP_STACK
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
@@ -114,7 +114,7 @@ class PushdownRewardMachine(PushdownRules):
             moves.append(self._move(rule, here))
             here = moves[-1].after
             kept += 8 + len(here.stack)
-            if kept > LARGEST_STEP:
+            if kept > MAX_STEP_STACK:
                 raise EndlessSilentMoves(
                     f"one step makes more than {len(moves):,} silent moves, with {len(here.stack):,} symbols on the stack",
                     where=rule.where,
@@ -147,7 +147,9 @@ class PushdownRewardMachine(PushdownRules):
                 fix = "look at `z` instead, or push the symbol itself"
                 yield UnknownSymbol(fault, where=rule.where, fix=fix, word=ANY)
 
-    def _find_meetings(self, readings: Sequence[Reading]) -> Iterator[tuple[str, list[Reading]]]:
+    def _co_applicable_rules(
+        self, readings: Sequence[Reading]
+    ) -> Iterator[tuple[str, list[Reading]]]:
         """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""
         named_tops = {reading.rule.top for reading in readings}
         tops = sorted(self.stack, key=lambda top: top not in named_tops)
@@ -172,7 +174,7 @@ class PushdownRewardMachine(PushdownRules):
 # What the silent moves of a head do until its symbol is gone depends on the head alone. So they never end just if the head
 # comes up again in its own moves, with the stack grown, shrunk and regrown, or kept.
 
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 """Silent moves printed in a message."""
 
 
@@ -190,8 +192,8 @@ def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[Endle
     try:
         for head in TopologicalSorter(after).static_order():
             counts[head] = (head in silent) + sum(counts[one] for one in after[head])
-            if counts[head] > MOST_SILENT_MOVES:
-                said = f"more than {MOST_SILENT_MOVES:,} silent moves follow each other"
+            if counts[head] > MAX_SILENT_CHAIN:
+                said = f"more than {MAX_SILENT_CHAIN:,} silent moves follow each other"
                 yield _refuse_silent_moves(said, [head], silent)
                 return
     except CycleError as error:
@@ -207,7 +209,7 @@ def _refuse_silent_moves(
     """The error about silent moves at these heads."""
     state, top = heads[0]
     rules = [silent[head] for head in heads]
-    shown = [f"\n    {rule}" for rule in rules[:MOST_SHOWN]]
+    shown = [f"\n    {rule}" for rule in rules[:MAX_SHOWN]]
     return EndlessSilentMoves(
         f"{said} in state `{state}` with `{top}` on top:{''.join(shown)}",
         where=rules[0].where,

@@ -21,7 +21,7 @@ EMPTY = 0
 
 A = TypeVar("A", bound=np.generic)
 
-MOST_NODES = 2**31 - 1
+MAX_NODES = 2**31 - 1
 """Nodes are 32-bit integers."""
 
 
@@ -68,11 +68,11 @@ class Stacks(NamedTuple):
         made = int(self.made[0])
         if made + more <= self.capacity:
             return self
-        if made + more > MOST_NODES:
+        if made + more > MAX_NODES:
             raise StackFull(
-                f"more than {MOST_NODES:,} distinct stacks", fix="cap the height of the stack"
+                f"more than {MAX_NODES:,} distinct stacks", fix="cap the height of the stack"
             )
-        capacity = min(max(made + more, 2 * self.capacity), MOST_NODES)
+        capacity = min(max(made + more, 2 * self.capacity), MAX_NODES)
         symbol, parent, height, child = (lengthen(array, capacity) for array in self[:4])
         return Stacks(symbol, parent, height, child, self.made.copy())
 

@@ -25,7 +25,7 @@ from pdrm.machines.counting import (
 from pdrm.machines.guards import ALWAYS, Label
 from pdrm.machines.heads import rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.transitions import Acting, Configuration, Stack
+from pdrm.machines.transitions import Configuration, RuleOrOtherwise, Stack
 
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
@@ -88,7 +88,7 @@ class TableRow(NamedTuple):
     """A reward of -0.0 is paid as 0.0, as in every sum from 0.0."""
 
     @classmethod
-    def of(cls, rule: Acting, state: str, top: str | None) -> TableRow:
+    def of(cls, rule: RuleOrOtherwise, state: str, top: str | None) -> TableRow:
         """The row of a rule at a head."""
         pushed = rule.replacement(top)
         kept = top is not None and pushed[-1:] == (top,)
@@ -134,7 +134,7 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     )
 
 
-MOST_KEPT = 100_000
+MAX_KEPT = 100_000
 """Moves kept before they are dropped: an environment may emit any of 2^events labels."""
 
 
@@ -177,7 +177,7 @@ class LazyTable:
         if key not in self._known:
             if label is not None:
                 self.machine.alphabet.check(label)
-            if len(self._known) >= MOST_KEPT:
+            if len(self._known) >= MAX_KEPT:
                 self._known.clear()
             rule = rule_at(self.machine, (state, top), label)
             self._known[key] = None if rule is None else TableRow.of(rule, state, top)
@@ -243,7 +243,7 @@ IS_ZERO, IS_NOT_ZERO, IS_ANY = 0, 1, 2
 TESTS = (ZERO, NONZERO, ANY_VALUE)
 """The tests of a counter, in the order of these numbers."""
 
-LARGEST_VALUE = 2**62
+MAX_VALUE = 2**62
 """Counters are 64-bit integers here."""
 
 

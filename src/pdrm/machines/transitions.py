@@ -161,7 +161,7 @@ class Otherwise:
         )
 
 
-Acting = Transition | Otherwise
+RuleOrOtherwise = Transition | Otherwise
 """A rule, or the machine's `otherwise`."""
 
 
@@ -185,7 +185,7 @@ class Configuration:
         """The topmost symbol, or None on the empty stack."""
         return self.stack[0] if self.stack else None
 
-    def after(self, acting: Acting) -> Configuration:
+    def after(self, acting: RuleOrOtherwise) -> Configuration:
         """The configuration that a move leads to."""
         stack = acting.replacement(self.top) + self.stack[1:]
         return Configuration(acting.target or self.state, stack)
@@ -208,7 +208,7 @@ C_co = TypeVar("C_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class LabelRead(Generic[C_co]):
+class StepRecord(Generic[C_co]):
     """One label read (None for the silent moves before the first label), and the silent moves after it.
 
     The reward is the sum of the moves' rewards, undiscounted, added in order.
@@ -222,13 +222,13 @@ class LabelRead(Generic[C_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(LabelRead[Configuration]):
+class Step(StepRecord[Configuration]):
     """One label read by a pushdown machine: the move it caused, and the silent ones."""
 
     moves: tuple[Move, ...]
 
 
-S_co = TypeVar("S_co", bound=LabelRead[Any], covariant=True)
+S_co = TypeVar("S_co", bound=StepRecord[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -253,7 +253,7 @@ class MachineRun(Displayed, Generic[S_co]):
         return self.finished and self.unread == 0
 
     @property
-    def after(self: MachineRun[LabelRead[C_co]]) -> C_co:
+    def after(self: MachineRun[StepRecord[C_co]]) -> C_co:
         return self.steps[-1].after
 
     @property

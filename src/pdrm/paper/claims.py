@@ -264,7 +264,7 @@ def _from_the_20th(evidence: Evidence) -> Iterator[ClaimPart]:
 
 # --- Claims that no run shows: the sizes of Section 5, and the translations of Appendices A and B.
 
-LONGEST_WORD = 6
+MAX_WORD_LENGTH = 6
 
 
 @rule
@@ -277,7 +277,9 @@ def _translate(_evidence: Evidence) -> Iterator[ClaimPart]:
     """Appendix A's pair on every word of up to six labels: its automaton, our translation of it, and the printed machine."""
     automaton, printed = catalogue("letter-counting"), catalogue("letter-pushdown")
     labels = [frozenset(), *(frozenset((event,)) for event in automaton.events)]
-    words = [word for length in range(LONGEST_WORD + 1) for word in product(labels, repeat=length)]
+    words = [
+        word for length in range(MAX_WORD_LENGTH + 1) for word in product(labels, repeat=length)
+    ]
     for name, machine in (
         ("Appendix B's translation", pushdown_machine(automaton)),
         ("Appendix A's machine", printed),

@@ -11,7 +11,7 @@ from pdrm.domains.water import SIDES, WaterWorld
 from pdrm.errors import UnknownStudy, did_you_mean
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
-from pdrm.paper.paper_agents import READ
+from pdrm.paper.paper_agents import PAPER_AGENTS
 
 # --- The tabular agents: as the legends name them, the agent, the stack symbols that it sees, and its settings.
 
@@ -106,7 +106,7 @@ SECONDS = {"5x5": 0.03, "10x10": 0.06, "20x20": 0.1}
 """The paper's limits of an episode, by the size of the maze."""
 PER_SECOND = 1_000_000
 """Updates or operations that stand for a second."""
-MOST_OPERATIONS = 10_000_000
+MAX_OPERATIONS = 10_000_000
 """With the wall-clock limits, too: a single step can take more operations than any computer makes in a second."""
 
 
@@ -127,7 +127,7 @@ def _timed_panel(size: str) -> Panel:
     """The agents that ran into the paper's limit."""
     seconds = SECONDS[size]
     title = size.replace("x", "×")
-    limits = {"seconds_per_episode": seconds, "operations_per_episode": MOST_OPERATIONS}
+    limits = {"seconds_per_episode": seconds, "operations_per_episode": MAX_OPERATIONS}
     lines = [
         *_lines("CpRM", "1-CpRM", seconds_per_episode=seconds),
         *_lines("Q-CRA", "CQL-CRA", **limits),
@@ -136,7 +136,7 @@ def _timed_panel(size: str) -> Panel:
         f"maze-{size}",
         f"{title}, {seconds:g} s per episode",
         f"next to Appendix E, 1-TreasureMaze, {title}",
-        (replace(line, agent=READ[line.agent_name]) for line in lines),
+        (replace(line, agent=PAPER_AGENTS[line.agent_name]) for line in lines),
         f"maze-{size}-wall-clock",
     )
 

@@ -8,7 +8,7 @@ from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, Hierarchical, QLe
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ReadTabular(Tabular):
+class PaperTabular(Tabular):
     """Settings of every agent that learns by steps, as a reading of the paper has it."""
 
     ties: str = "random"
@@ -20,7 +20,7 @@ class ReadTabular(Tabular):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadQLearning(QLearning, ReadTabular):
+class PaperQLearning(QLearning, PaperTabular):
     """Q-learning as a reading of the paper has it."""
 
     shaping_scale: float = 1.0
@@ -30,22 +30,22 @@ class ReadQLearning(QLearning, ReadTabular):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadCpRM(CpRM, ReadTabular):
+class PaperCpRM(CpRM, PaperTabular):
     """CpRM as a reading of the paper has it."""
 
     shaping_scale: float = 1.0
-    """As for `ReadQLearning`."""
+    """As for `PaperQLearning`."""
     shaping_shift: float = 0.0
-    """As for `ReadQLearning`."""
+    """As for `PaperQLearning`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadCountingQ(CountingQ, ReadTabular):
+class PaperCountingQ(CountingQ, PaperTabular):
     """Q-learning over counters as a reading of the paper has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadCountingCQL(CountingCQL, ReadTabular):
+class PaperCountingCQL(CountingCQL, PaperTabular):
     """CQL as a reading of the paper has it."""
 
     counter_values: int | None = None
@@ -53,18 +53,18 @@ class ReadCountingCQL(CountingCQL, ReadTabular):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ReadHierarchical(Hierarchical):
+class PaperHierarchical(Hierarchical):
     """The hierarchical agent as a reading of the paper has it."""
 
     option_pay: float = 1.0
     """The factor of what machine and environment pay an option; 0 if r⁺ is all."""
 
 
-READ = {
-    "q": ReadQLearning(),
-    "cprm": ReadCpRM(),
-    "cra-q": ReadCountingQ(),
-    "cra-cql": ReadCountingCQL(),
-    "hrm": ReadHierarchical(),
+PAPER_AGENTS = {
+    "q": PaperQLearning(),
+    "cprm": PaperCpRM(),
+    "cra-q": PaperCountingQ(),
+    "cra-cql": PaperCountingCQL(),
+    "hrm": PaperHierarchical(),
 }
 """By the names of the agents that they are readings of."""

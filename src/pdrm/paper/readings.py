@@ -36,7 +36,7 @@ from pdrm.paper.generated_tasks import (
     draw_sequences,
     sequences_of,
 )
-from pdrm.paper.paper_agents import READ
+from pdrm.paper.paper_agents import PAPER_AGENTS
 from pdrm.task import Task
 
 Change = Callable[[Panel], Panel]
@@ -103,7 +103,7 @@ def _settings(names: Collection[str], settings: Mapping[str, Any], *, read: bool
     def line(one: AgentLine) -> AgentLine:
         if one.name not in names and one.agent not in names:
             return one
-        agent = READ[one.agent_name] if read else one.agent
+        agent = PAPER_AGENTS[one.agent_name] if read else one.agent
         return replace(one, agent=agent, settings={**one.settings, **settings})
 
     return lambda panel: replace(panel, lines=tuple(map(line, panel.lines)))

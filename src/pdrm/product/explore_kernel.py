@@ -20,7 +20,7 @@ import numpy.typing as npt
 from numba import njit
 
 from pdrm.errors import BadSetting, StackFull
-from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
+from pdrm.machines.counting import MAX_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import OK, UNDEFINED, A, Stacks, lengthen
@@ -28,7 +28,7 @@ from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import (
     IS_ANY,
     IS_ZERO,
-    LARGEST_VALUE,
+    MAX_VALUE,
     CountingTable,
     Integers,
     Rewards,
@@ -44,15 +44,15 @@ from pdrm.product.observation import FullStack, View
 UNKNOWN = -1
 """A successor or a view that has not been found yet."""
 ENDED = -3
-"""In `Explored.seen`: the machine has ended."""
+"""In `ConfigurationGraph.seen`: the machine has ended."""
 FULL_VIEW = -1
 """The k of a view of the whole stack, or of all counters."""
-LARGEST_KEY = 2**62
+MAX_KEY = 2**62
 """The tops of stacks are numbers up to this."""
-MOST_KEPT = 2**21
+MAX_KEPT = 2**21
 """Successors of a pushdown machine that are kept. A full policy meets millions of configurations,
 most of them once: making the step again is then cheaper than the memory."""
-MOST_CONFIGURATIONS = 2**31 - 1
+MAX_CONFIGURATIONS = 2**31 - 1
 """Configurations are 32-bit integers."""
 
 # Why a label leads to no configuration
@@ -60,12 +60,12 @@ UNDEFINED_LABEL = -2
 """The machine says `otherwise error` and no rule applies."""
 NO_ROOM = -4
 ENDLESS = -5
-"""A counting automaton makes more than MOST_SILENT_MOVES silent moves."""
+"""A counting automaton makes more than MAX_SILENT_MOVES silent moves."""
 BEYOND = -6
 """The counters may grow beyond 64 bits."""
 
 
-class Explored(NamedTuple):
+class ConfigurationGraph(NamedTuple):
     """A machine under exploration, as arrays that kernels read and extend in place."""
 
     table: Table
@@ -107,18 +107,18 @@ class Explored(NamedTuple):
         """True if the machine is a counting automaton."""
         return bool(self.counters.shape[1])
 
-    def grow(self) -> Explored:
+    def grow(self) -> ConfigurationGraph:
         """The same, with room for twice as many stacks."""
         return self.room(self.stacks.room(self.stacks.capacity))
 
-    def room(self, stacks: Stacks) -> Explored:
+    def room(self, stacks: Stacks) -> ConfigurationGraph:
         """The same, with as much room as these stacks have: its own, in longer arrays."""
         nodes, used = stacks.capacity, int(self.index.used[0])
         configurations, labels = nodes * self.states, len(self.after)
-        if configurations > MOST_CONFIGURATIONS:
-            fault = f"more than {MOST_CONFIGURATIONS:,} configurations are reached"
+        if configurations > MAX_CONFIGURATIONS:
+            fault = f"more than {MAX_CONFIGURATIONS:,} configurations are reached"
             raise StackFull(fault, fix="use a smaller k, or a smaller step_limit")
-        kept = configurations if self.counts else min(configurations, MOST_KEPT // max(1, labels))
+        kept = configurations if self.counts else min(configurations, MAX_KEPT // max(1, labels))
         return self._replace(
             stacks=stacks,
             counters=lengthen(self.counters, nodes) if self.counts else self.counters,
@@ -196,7 +196,7 @@ def begin_exploring(
     view: View,
     operations: int | None = None,
     capacity: int = 1024,
-) -> Explored:
+) -> ConfigurationGraph:
     """A machine with nothing reached but the configuration that an episode begins with.
 
     >>> from pdrm.language.loading import catalogue
@@ -206,23 +206,23 @@ def begin_exploring(
     ([1], 1)
     """
     k = FULL_VIEW if isinstance(view, FullStack) else view.k
-    counters, most = 0, operations or MOST_SILENT_MOVES
+    counters, most = 0, operations or MAX_SILENT_MOVES
     table, rules, highest = NO_TABLE, NO_RULES, 0
     if isinstance(machine, CountingRewardAutomaton):
         if k != FULL_VIEW:
             raise BadSetting("a policy over counters sees all of them", fix='use k="full"')
         rules, counters = tabulate_counting(machine, labels), machine.counters
-        highest = LARGEST_VALUE - (most + 2) * int(np.abs(rules.change).max(initial=1))
+        highest = MAX_VALUE - (most + 2) * int(np.abs(rules.change).max(initial=1))
         stacks = Stacks.empty(1, capacity)
         stacks.made[0] = 0
     else:
         table, symbols = tabulate(machine, labels), len(machine.stack)
-        if k * log2(symbols + 1) > log2(LARGEST_KEY):
+        if k * log2(symbols + 1) > log2(MAX_KEY):
             fault = f"k = {k} is more than a table can be indexed by"
             raise BadSetting(fault, fix='use a smaller k, or k="full"')
         stacks = Stacks.empty(symbols, capacity)
     nothing = np.zeros((len(labels), 0), np.int32)
-    explored = Explored(
+    explored = ConfigurationGraph(
         table,
         rules,
         stacks,
@@ -254,7 +254,9 @@ def begin_exploring(
     return explored._replace(start=start, start_reward=float(paid))
 
 
-def add_vector(explored: Explored, vector: Sequence[int]) -> tuple[Explored, int]:
+def add_vector(
+    explored: ConfigurationGraph, vector: Sequence[int]
+) -> tuple[ConfigurationGraph, int]:
     """The node of a counter vector, given one (in larger arrays if room runs out) if it is new."""
     values = np.array(vector, np.int64)
     while (node := number_vector(explored, values)) == NO_ROOM:
@@ -264,7 +266,7 @@ def add_vector(explored: Explored, vector: Sequence[int]) -> tuple[Explored, int
 
 
 @njit(cache=True)
-def see(explored: Explored, node: int) -> None:
+def see(explored: ConfigurationGraph, node: int) -> None:
     """Number what a policy sees of the configurations with a stack."""
     seen, states, number = explored.seen, explored.states, node
     if len(explored.counters) == 0:
@@ -290,7 +292,7 @@ def stack_code(stacks: Stacks, node: int, depth: int) -> int:
 
 
 @njit(cache=True)
-def number_vector(explored: Explored, vector: Values) -> int:
+def number_vector(explored: ConfigurationGraph, vector: Values) -> int:
     """The node of a counter vector, given one if it is new, or NO_ROOM."""
     slot, keys, used = explored.index
     counters, key = explored.counters, np.int64(0)
@@ -314,7 +316,7 @@ _COUNTED: dict[str, Any] = {"cache": True, "_nrt": True}
 
 
 @njit(**_COUNTED)  # it makes an array, which callers that count no references do not
-def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
+def explore(explored: ConfigurationGraph, here: int, label: int) -> tuple[int, float]:
     """The configuration that a label leads to and what the machine pays, found by its step, and
     kept while there is room for it; or a negative number that says why there is none."""
     states, after, moves = explored.states, explored.after, 0
@@ -324,7 +326,7 @@ def explore(explored: Explored, here: int, label: int) -> tuple[int, float]:
         vector, operations = explored.counters[node].copy(), explored.operations
         if vector.max() > explored.highest:
             return BEYOND, 0.0
-        most = operations if operations > 0 else MOST_SILENT_MOVES
+        most = operations if operations > 0 else MAX_SILENT_MOVES
         state, paid, moves = count(explored.rules, state, vector, label, most)
         if operations == 0 and moves == most + 2:
             return ENDLESS, 0.0

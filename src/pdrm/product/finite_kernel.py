@@ -38,7 +38,7 @@ class States(NamedTuple):
 
     index: Index  # type: ignore[assignment] # a tuple has a method of that name
     """State of a key: (stack * environment states + environment state) * machine states + machine state."""
-    place: Integers
+    env_state: Integers
     """[x]: the environment state."""
     state: Integers
     """[x]: the machine state."""
@@ -71,7 +71,7 @@ class States(NamedTuple):
 
     def grow(self) -> States:
         """The same states in twice the room."""
-        made, capacity = int(self.index.used[0]), 2 * len(self.place)
+        made, capacity = int(self.index.used[0]), 2 * len(self.env_state)
         _, actions, outcomes = self.next.shape
         larger = States.room(actions, outcomes, capacity, survey=len(self.next) == 0)
         for column in self._fields[1:]:
@@ -86,7 +86,7 @@ class Steps(NamedTuple):
     """[x, action, outcome]: the state it leads to, or END."""
     reward: Floats
     """[x, action, outcome]: what it pays."""
-    place: Integers
+    env_state: Integers
     """[x]: the environment state."""
     probability: Floats
     """[environment state, action, outcome]"""
@@ -240,14 +240,14 @@ class FiniteProduct:
         return self.states.reward[: len(self)]
 
     @property
-    def place(self) -> Integers:
+    def env_state(self) -> Integers:
         """[x]: the environment state."""
-        return self.states.place[: len(self)]
+        return self.states.env_state[: len(self)]
 
     @property
     def steps(self) -> Steps:
         """Every step, as kernels read them."""
-        return Steps(self.next, self.reward, self.place, self.probability)
+        return Steps(self.next, self.reward, self.env_state, self.probability)
 
     def average_over_starts(self, value: Floats) -> float:
         """The expected value of an episode by these values of states, with what is paid before the first action."""
@@ -270,7 +270,7 @@ class FiniteProduct:
         while (before := int(self.states.origin[x])) >= 0:
             action, outcome = divmod(int(self.states.via[x]), self.next.shape[2])
             actions.append(domain.actions[action])
-            labels.append(domain.labels[arrays.label[self.place[before], action, outcome]])
+            labels.append(domain.labels[arrays.label[self.env_state[before], action, outcome]])
             x = before
         start = int(self.states.via[x])
         if arrays.start_label[start] != NO_LABEL:
@@ -307,7 +307,7 @@ class FiniteProduct:
 
     def _find_undefined(self, x: int) -> None:
         """Make the steps from a state with the readable machine, which says for which label it has no move."""
-        arrays, s = self.domain.arrays, int(self.place[x])
+        arrays, s = self.domain.arrays, int(self.env_state[x])
         here = Configuration(self.machine_state(x), self.stack(x))
         for label in np.unique(arrays.label[s][arrays.probability[s] > 0]):
             self.machine.step(here, self.domain.labels[label])
@@ -326,7 +326,7 @@ class FiniteProduct:
     def _start(self) -> None:
         arrays = self.domain.arrays
         for k in np.flatnonzero(arrays.start_probability > 0):
-            place, label = int(arrays.start_state[k]), int(arrays.start_label[k])
+            env_state, label = int(arrays.start_state[k]), int(arrays.start_label[k])
             try:
                 state, stack, self.start_paid[k] = begin_table(self.table, label)
             except UndefinedMove:
@@ -334,24 +334,24 @@ class FiniteProduct:
                 raise self.machine.undefined_move(self.domain.labels[label], begun) from None
             self.stacks = self.stacks.room(len(stack))
             node = self.stacks.node_of(stack)
-            ended = state >= self.table.first_final or bool(arrays.terminal[place])
+            ended = state >= self.table.first_final or bool(arrays.terminal[env_state])
             if ended and not self.survey:
                 continue
             self._make_room(1)
             states = self.states
             slot, keys, used = states.index
-            key = (node * self.domain.states + place) * self.table.move.shape[0] + state
+            key = (node * self.domain.states + env_state) * self.table.move.shape[0] + state
             x, probe = find_key(slot, keys, key)
             if x < 0:
                 x = len(self)
                 slot[probe], keys[x], used[0] = x, key, x + 1
-                states.place[x], states.state[x], states.node[x] = place, state, node
+                states.env_state[x], states.state[x], states.node[x] = env_state, state, node
                 states.origin[x], states.via[x], states.expanded[x] = -1, k, ended
             self.starts[k] = END if ended else x
 
     def _make_room(self, wanted: int) -> None:
         """Make room for at least as many new states as one state can lead to, for `wanted` if memory allows."""
-        made, capacity = len(self), len(self.states.place)
+        made, capacity = len(self), len(self.states.env_state)
         each = self.next.shape[1] * self.next.shape[2]
         if made + each > capacity or made + min(wanted, capacity) > capacity:
             self.states = self.states.grow()

@@ -28,9 +28,9 @@ from pdrm.machines.tables import Integers, Rewards, Table, tabulate
 from pdrm.machines.transitions import Stack
 from pdrm.product.explore_kernel import Potentials
 
-MOST_SWEEPS = 1_000
+MAX_SWEEPS = 1_000
 """Sweeps over the operators: about as many as a run to a pop has nested pushes."""
-MOST_LINES = 64
+MAX_LINES = 64
 """Lines of one exit. If there are more, those with the fewest steps are kept, and V is too low."""
 ROUNDING = 1e-12
 """A line or way that gains less, relative to its size, is dropped."""
@@ -178,13 +178,13 @@ def solve_machine(table: Table, discount: float) -> MachineOperators:
     lines: dict[Head, Exits] = {(z, u): {} for z in range(symbols) for u in range(states)}
     constant = np.full((symbols, states), -inf)
     constant[:, table.first_final :] = 0.0
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         edges: list[Edge] = [((symbols, 0), 0.0, 1, (symbols, 0))]
         changed = False
         for head, old in lines.items():
             found = _follow(table, lines, head, discount, edges)
             kept = {
-                e: ways[:MOST_LINES]
+                e: ways[:MAX_LINES]
                 for e in sorted(found)
                 if (ways := _keep_highest(found[e], constant[head], discount))
             }
@@ -279,7 +279,7 @@ def _solve_constants(edges: list[Edge], shape: tuple[int, int], discount: float)
     value = np.full(heads, -inf)
     chosen = np.zeros(heads, np.int64)
     chosen[source[::-1]] = np.arange(len(source))[::-1]
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         paid, left_weight, then = gain[chosen], weight[chosen], goal[chosen]
         while left_weight[live].max() > NEGLIGIBLE:  # twice as many steps at once
             paid = paid + left_weight * paid[then]

@@ -22,7 +22,7 @@ from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward
 
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """Heads of a task that are looked at; in larger tasks nothing is said of what is out of reach."""
 
 
@@ -59,7 +59,7 @@ def inspect_task(task: Task) -> list[Finding]:
         return found
     survey = _survey(task.domain, machine)
     reached = {state for (_, state), _ in survey}
-    if len(survey) < MOST_NODES:
+    if len(survey) < MAX_NODES:
         missing = [state for state in task.success if state not in reached]
         for state in missing:
             said = f"final state `{state}` cannot be reached in `{task.name}`"
@@ -76,7 +76,7 @@ def inspect_task(task: Task) -> list[Finding]:
         for actions in survey.values()
         if actions
     )
-    if loops or len(survey) >= MOST_NODES or not may_continue:
+    if loops or len(survey) >= MAX_NODES or not may_continue:
         return [*found, *loops]
     limit = task.domain.step_limit
     on, best = limit * min(others), ending + limit * max(others)
@@ -118,7 +118,7 @@ def _survey(domain: FiniteDomain, machine: PushdownRewardMachine) -> _Survey:
     found: _Survey = {}
 
     def moves(head: _Head) -> list[tuple[tuple[int, str], TopSymbols]]:
-        if len(found) == MOST_NODES:
+        if len(found) == MAX_NODES:
             return []
         found[head] = _act_at(domain, machine, head)
         every = [one for effects in found[head] for one in effects if one]

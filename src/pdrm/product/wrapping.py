@@ -73,7 +73,7 @@ RESET_RETURNS = ("observation", "info")
 STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
 ENDED_EARLY = 10
 """Episodes that the environment ends and pays for before the machine is final, after which W0617 is given."""
-LEAST_PIXELS = 36
+MIN_PIXELS = 36
 """In each direction, for the convolutions of Stable-Baselines3's networks."""
 LONG = 10_000
 """Numbers of a vector that are most often an image."""
@@ -531,10 +531,10 @@ def _warn_of_images(space: gymnasium.Space[Any]) -> None:
         for name, part in space.spaces.items():
             shape = part.shape or ()
             image = len(shape) == 3 and part.dtype == "uint8"
-            if image and sorted(shape)[1] < LEAST_PIXELS:  # the shortest side is the colours
+            if image and sorted(shape)[1] < MIN_PIXELS:  # the shortest side is the colours
                 said = (
                     f"Stable-Baselines3's MultiInputPolicy takes `{name}`, of shape {shape}, for a picture; its "
-                    f"convolutions need {LEAST_PIXELS} by {LEAST_PIXELS} pixels: use flatten=True, or keys=[…] without it"
+                    f"convolutions need {MIN_PIXELS} by {MIN_PIXELS} pixels: use flatten=True, or keys=[…] without it"
                 )
                 warn_caller(TaskWarning(Finding("W0611", said)))
     if isinstance(space, gymnasium.spaces.Box) and len(space.shape) == 1 and space.shape[0] > LONG:

@@ -35,7 +35,7 @@ def product_of(rules, depth=8, **first):
 
 def walk(product, seed=0):
     """A training that takes steps and learns nothing."""
-    return DeepTraining(lambda _: Walker(product, Deep(n_envs=2).settled()), [seed])
+    return DeepTraining(lambda _: Walker(product, Deep(n_envs=2).resolved()), [seed])
 
 
 @pytest.mark.parametrize("agent", SETTINGS)

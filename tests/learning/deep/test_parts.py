@@ -84,7 +84,7 @@ def test_rows_that_only_fill_up_do_not_count():
     @jax.jit
     def loss(cut, weight):
         action, judged = jnp.zeros(len(weight), jnp.int32), Judged(cut[:2].T, cut[2], jnp.zeros(0))
-        return ppo_loss(PPO().settled(), Batch(cut[0], action, *cut[2:]), judged, weight)[0]
+        return ppo_loss(PPO().resolved(), Batch(cut[0], action, *cut[2:]), judged, weight)[0]
 
     assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(
         float(loss(columns, np.arange(10) < 7)), rel=1e-5

@@ -67,4 +67,4 @@ def test_without_restarts_every_episode_begins_at_a_start():
 
 def test_an_agent_that_sees_nothing_of_the_machine_begins_at_starts():
     assert settle(Task("maze-5x5"), PPO(k="none")).restarts == 0
-    assert settle(Task("maze-5x5"), PPO()).restarts == PPO().settled().restarts
+    assert settle(Task("maze-5x5"), PPO()).restarts == PPO().resolved().restarts

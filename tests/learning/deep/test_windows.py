@@ -38,7 +38,7 @@ class Random(DQNAlgorithm):
 def past():
     product = jax_product(finite_domain(WORLD), ECHO, TopK(1), depth=12)
 
-    algorithm = Random(product, SETTINGS.settled())
+    algorithm = Random(product, SETTINGS.resolved())
     network = algorithm.new_network(np.random.default_rng(0))
     begun = jax.jit(algorithm.begin)(network, make_key(0))
     return algorithm, jax.jit(algorithm.collect)(begun)

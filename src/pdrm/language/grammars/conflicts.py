@@ -16,9 +16,9 @@ from pdrm.language.grammars.grammar_text import Definition
 from pdrm.language.grammars.lr1 import Automaton
 from pdrm.language.grammars.productions import NO_MORE, START, Grammar, Production
 
-MOST_FORMS = 20_000
+MAX_FORMS = 20_000
 """Forms that are looked at."""
-LONGEST_WORD = 60
+MAX_WORD_LENGTH = 60
 """Letters of a word that is searched for at most."""
 
 Word = tuple[int, ...]
@@ -37,7 +37,7 @@ def _derive(grammar: Grammar, symbols: tuple[int, ...]) -> Iterator[Form]:
     waiting = [(0, 0, Form((), symbols, ()))]
     expanded: set[tuple[Word, tuple[int, ...]]] = set()
     number = 0
-    while waiting and number < MOST_FORMS:
+    while waiting and number < MAX_FORMS:
         form = heappop(waiting)[-1]
         yield form
         if not form.rest or form[:2] in expanded:
@@ -53,7 +53,7 @@ def _derive(grammar: Grammar, symbols: tuple[int, ...]) -> Iterator[Form]:
             after = [Form((*form.word, one), tuple(rest), form.used) for one in letters]
         for one in after:
             length = len(one.word) + sum(grammar.shortest[symbol].length for symbol in one.rest)
-            if length <= LONGEST_WORD:
+            if length <= MAX_WORD_LENGTH:
                 number += 1
                 heappush(waiting, (length, number, one))
 

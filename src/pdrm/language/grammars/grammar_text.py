@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pdrm.errors import BadGrammar, DuplicateName, PdrmError, Where
-from pdrm.files import MOST_SYMBOLS
+from pdrm.files import MAX_SYMBOLS
 from pdrm.language.reader import read_guard
 from pdrm.language.source import Cursor, Line, Token, scan
 from pdrm.machines.guards import NAME, Event, Guard, Silent
@@ -102,9 +102,9 @@ TOKEN = re.compile(
     r'\s*(?:(?P<name>[^\W\d]\w*)|(?P<string>"[^"\n]*")|(?P<number>\d{1,9})'
     r"|(?P<sign>\.\.|[:|()\[\]*+?~])|(?P<odd>->|\S))"
 )
-MOST_TOKENS = 4 * MOST_SYMBOLS
+MAX_TOKENS = 4 * MAX_SYMBOLS
 """Words and signs of a grammar at most."""
-MOST_TIMES = 1_000
+MAX_TIMES = 1_000
 """Times that `~` may repeat."""
 SHAPE = 'write rules such as `pair: "open" pair* "close"`, with events in double quotes'
 EXPRESSION = 'write events in double quotes: `"a" ("b" | "c")*`'
@@ -117,7 +117,7 @@ def read_rules(lines: Iterable[Line], file: str) -> dict[str, Definition]:
     >>> str(rules["start"].inner)
     '("a" | "b")+ rest?'
     """
-    parser = _GrammarParser(scan(lines, file, TOKEN, MOST_TOKENS))
+    parser = _GrammarParser(scan(lines, file, TOKEN, MAX_TOKENS))
     rules: dict[str, Definition] = {}
     while not parser.at_end:
         rule = parser.rule()
@@ -135,7 +135,7 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
     >>> print(read_expression([Line("t.regex", 1, '"a" ("b" | "c")* "d"')], "t.regex"))
     "a" ("b" | "c")* "d"
     """
-    parser = _GrammarParser(scan(lines, file, TOKEN, MOST_TOKENS))
+    parser = _GrammarParser(scan(lines, file, TOKEN, MAX_TOKENS))
     for token in parser.tokens:
         if token.kind == "name":
             fault = f"`{token.text}` is not in quotes"
@@ -228,8 +228,8 @@ class _GrammarParser(Cursor):
         if self.take(".."):
             numbers.append(self.next())
         times = [int(one.text) for one in numbers if one.kind == "number"]
-        if len(times) < len(numbers) or not times[0] <= times[-1] <= MOST_TIMES or not times[-1]:
-            fix = f"write ~ 3, or ~ 1..3; {MOST_TIMES} is the most"
+        if len(times) < len(numbers) or not times[0] <= times[-1] <= MAX_TIMES or not times[-1]:
+            fix = f"write ~ 3, or ~ 1..3; {MAX_TIMES} is the most"
             raise BadGrammar("this is not a number of times", where=sign.where, fix=fix)
         return times[0], times[-1]
 

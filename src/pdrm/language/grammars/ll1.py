@@ -12,7 +12,7 @@ from pdrm.language.grammars.productions import NO_MORE, Grammar
 from pdrm.language.task_text import DONE, TaskOptions, add_rewards
 
 BEGIN, READ = "begin", "read"
-MOST_PREDICTIONS = 400
+MAX_PREDICTIONS = 400
 """Predictions at most; otherwise the grammar is read bottom-up."""
 
 Prediction = tuple[int, ...]
@@ -86,7 +86,7 @@ class TopDown:
             closed |= symbol not in self.open
         cut += [tuple(part)] if part else []
         self.known |= set(cut)
-        if len(self.known) > MOST_PREDICTIONS:
+        if len(self.known) > MAX_PREDICTIONS:
             raise NotLL1
         return tuple(cut)
 

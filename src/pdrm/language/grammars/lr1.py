@@ -16,7 +16,7 @@ from pdrm.language.grammars.productions import NO_MORE, Grammar, Production
 from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 
-MOST_STATES = 2_000
+MAX_STATES = 2_000
 """States of a parser at most."""
 READ = "read"
 
@@ -86,7 +86,7 @@ class Automaton:
         number = self.numbers.setdefault(key, len(self.states))
         if number == len(self.states):
             self.states.append(ParserState(kernel, begins))
-            limit(len(self.states), MOST_STATES, "states of a bottom-up parser")
+            limit(len(self.states), MAX_STATES, "states of a bottom-up parser")
         return number
 
     def _close(self, kernel: Items) -> Items:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar, Where, suggest
-from pdrm.files import MOST_SYMBOLS
+from pdrm.files import MAX_SYMBOLS
 from pdrm.language.grammars.grammar_text import (
     Alternatives,
     Definition,
@@ -25,7 +25,7 @@ from pdrm.language.task_text import add_rewards
 from pdrm.machines.guards import Guard, word_text
 from pdrm.machines.labels import FALSE, Alphabet, LabelSet, LabelSets
 
-MOST_LETTERS = 300
+MAX_LETTERS = 300
 """Letters at most."""
 
 # --- Letters
@@ -70,7 +70,7 @@ class Letters:
         marked = self.sets.rename_leaves(inside, mark, {})
         self.holding = self.sets.choose(held, marked, self.holding)
         fix = "declare which events exclude each other, or use simpler guards"
-        limit(len(self.sets.leaves(self.holding)) - 2, MOST_LETTERS, "different labels", fix=fix)
+        limit(len(self.sets.leaves(self.holding)) - 2, MAX_LETTERS, "different labels", fix=fix)
 
     def spell(self, *word: int) -> str:
         """Labels of some letters, as one types them."""
@@ -87,7 +87,7 @@ START = "start"
 """The rule that the words of the language come from."""
 NO_MORE = -1
 """The end of a word, as a letter or as a symbol below all others."""
-MOST_VARIANTS = 32
+MAX_VARIANTS = 32
 """Bodies that one alternative is written out to at most; further groups become nonterminals."""
 
 
@@ -136,7 +136,7 @@ class Expansion:
                 elif part not in self.bodies:
                     self.bodies[part] = []
                     order.append(part)
-            limit(total, MOST_SYMBOLS, "symbols")
+            limit(total, MAX_SYMBOLS, "symbols")
 
     def _define(self, symbol: Symbol) -> list[Body]:
         """The ways to rewrite a nonterminal."""
@@ -192,10 +192,10 @@ class Expansion:
         bodies: list[Body] = [()]
         for part in parts:
             ways = self._ways(part)
-            if len(ways) > 1 and len(bodies) * len(ways) > MOST_VARIANTS:
+            if len(ways) > 1 and len(bodies) * len(ways) > MAX_VARIANTS:
                 ways = [(part,)]
             bodies = [body + way for body in bodies for way in ways]
-            limit(sum(map(len, bodies)), MOST_SYMBOLS, "symbols")
+            limit(sum(map(len, bodies)), MAX_SYMBOLS, "symbols")
         return bodies
 
 
@@ -272,7 +272,7 @@ class Grammar:
     def _shorten(self, production: Production) -> bool:
         """Use a production for the shortest word of its left side, if it is shorter."""
         parts = [self.shortest[symbol] for symbol in production.right]
-        length = min(sum(part.length for part in parts), MOST_SYMBOLS)
+        length = min(sum(part.length for part in parts), MAX_SYMBOLS)
         known = self.shortest.get(production.left)
         if known is not None and known.length <= length:
             return False

@@ -13,7 +13,7 @@ from functools import partial
 from operator import eq
 
 from pdrm.errors import BadSetting, EarlyAcceptance, Where, warn_caller
-from pdrm.files import MOST_RULES
+from pdrm.files import MAX_RULES
 from pdrm.language.draft import Draft, DraftMove, Moves, refine
 from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
@@ -134,7 +134,7 @@ def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: Ta
             labels = sets.rename_leaves(diagram, partial(eq, target), {})
             reward = add_rewards(options.step, paid.get(target, 0.0))
             here.append(DraftMove(labels, target, (BOTTOM,), reward))
-        limit(sum(map(len, moves.values())), MOST_RULES, "rules")
+        limit(sum(map(len, moves.values())), MAX_RULES, "rules")
     return Draft(
         sets,
         (start, BOTTOM),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from pdrm.errors import BadGrammar, Where
-from pdrm.files import MOST_SYMBOLS, MOST_WORKED_OUT
+from pdrm.files import MAX_AUTOMATON_STATES, MAX_SYMBOLS
 from pdrm.language.grammars.grammar_machine import Translation
 from pdrm.language.grammars.grammar_text import EXPRESSION, Definition, read_expression
 from pdrm.language.grammars.productions import START, Grammar
@@ -20,7 +20,7 @@ from pdrm.language.source import limit
 from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
 from pdrm.machines.pushdown import PushdownRewardMachine
 
-LARGEST_FORMS = 1_000 * MOST_SYMBOLS
+MAX_FORM_SYMBOLS = 1_000 * MAX_SYMBOLS
 """Symbols of all forms at most."""
 
 
@@ -114,6 +114,6 @@ def _explore(grammar: Grammar) -> Acceptor:
         moves.append(letters.sets.rename_leaves(letters.holding, lead, {}))
         accepting.append(() in derived)
         size += sum(map(len, derived))
-        limit(len(order), MOST_WORKED_OUT, "states")
-        limit(size, LARGEST_FORMS, "symbols in all states")
+        limit(len(order), MAX_AUTOMATON_STATES, "states")
+        limit(size, MAX_FORM_SYMBOLS, "symbols in all states")
     return Acceptor(letters.sets, moves, accepting)

@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 
 from pdrm.errors import CannotRead, UnknownEvent, did_you_mean
-from pdrm.files import DEEPEST_FORMULA, LONGEST_FORMULA
+from pdrm.files import MAX_FORMULA_DEPTH, MAX_FORMULA_LENGTH
 from pdrm.language.source import Cursor, Line, Token, scan, split_lines
 from pdrm.machines.guards import NAME
 from pdrm.machines.machine import RESERVED_EVENTS
@@ -265,7 +265,7 @@ def parse_task(
 class _FormulaParser(Cursor):
     """Reads tokens from the left; operators bind by their strength."""
 
-    deepest = DEEPEST_FORMULA + 1
+    deepest = MAX_FORMULA_DEPTH + 1
 
     def __init__(
         self,
@@ -274,7 +274,7 @@ class _FormulaParser(Cursor):
         events: Collection[str] | None,
         arguments: Mapping[str, Temporal] = EMPTY,
     ) -> None:
-        super().__init__(scan(lines, file, TOKEN, LONGEST_FORMULA))
+        super().__init__(scan(lines, file, TOKEN, MAX_FORMULA_LENGTH))
         self.events = events
         self.arguments = arguments
         """The formulas that the events of a pattern stand for."""

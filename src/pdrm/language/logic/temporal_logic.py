@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from pdrm.errors import BadSetting, Where
-from pdrm.files import MOST_OPERATORS, MOST_WORKED_OUT
+from pdrm.files import MAX_AUTOMATON_STATES, MAX_OPERATORS
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.logic.temporal_formulas import (
     FORMULA,
@@ -103,7 +103,7 @@ class Progression:
         self.parts = subformulas(formula)
         asked = [part for part in self.parts if part.operator not in ("true", "!", "&")]
         operators = sum(part.operator != "event" for part in asked)
-        limit(operators, MOST_OPERATORS, "different temporal operators")
+        limit(operators, MAX_OPERATORS, "different temporal operators")
         self.more = len(alphabet.events)
         """The variable that says whether a label follows."""
         self.variable = {
@@ -173,7 +173,7 @@ class Progression:
         for state in (order := [self.start]):
             moves.append(self._split((self.sets.all.node, *self._read(state)), {}))
             order += islice(self.numbers, len(order), None)
-            limit(len(order), MOST_WORKED_OUT, "states")
+            limit(len(order), MAX_AUTOMATON_STATES, "states")
         ended = {self.more: FALSE}
         accepting = [self.sets.substitute(state[0], ended, {}) == TRUE for state in order]
         return Acceptor(self.sets, moves, accepting)

@@ -19,7 +19,7 @@ from pdrm.errors import BadSetting, FinishedAtReset, PdrmError, UndefinedMove
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep.networks import Rng, draw_numbers, select, take
 from pdrm.learning.evaluation import SINGLE, round_sums
-from pdrm.learning.protocol import Test
+from pdrm.learning.protocol import EvaluationResult
 from pdrm.learning.settings import Number
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
@@ -223,10 +223,10 @@ class Episodes(NamedTuple):
     fault: Array  # as in `Envs`
     over: Array
 
-    def read(self, machine: PushdownRewardMachine) -> Test:
+    def read(self, machine: PushdownRewardMachine) -> EvaluationResult:
         """The evaluation; the machine names the last states."""
         names = np.array((*machine.states, *machine.final))
-        return Test(
+        return EvaluationResult(
             round_sums(self.returns, SINGLE),
             np.asarray(self.steps, np.int64),
             names[np.asarray(self.ends)],

@@ -29,7 +29,7 @@ from pdrm.learning.agents import kind_of
 from pdrm.learning.deep.algorithm import Algorithm, Episodes, check_followed, play
 from pdrm.learning.deep.deep_training import domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
-from pdrm.learning.protocol import Test
+from pdrm.learning.protocol import EvaluationResult
 from pdrm.learning.tabular.policy import number_state, refuse_exploring
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK, Window, read_seen
@@ -82,7 +82,7 @@ class DeepPolicy:
         continuous = task.continuous and self.product.domain.actions == 0
         return task.env(self.product.k, continuous=continuous)
 
-    def play(self, task: Task, episodes: int, seed: int) -> Test:
+    def play(self, task: Task, episodes: int, seed: int) -> EvaluationResult:
         """Episodes of the task it was learnt in, all at once."""
         settings = replace(self.settings, discount=task.discount)
         algorithm = replace(self.algorithm, settings=settings)

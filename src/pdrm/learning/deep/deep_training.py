@@ -30,7 +30,7 @@ from pdrm.learning.deep.ppo import PPOAlgorithm, RecurrentAlgorithm
 from pdrm.learning.deep.replay import choose_symbols
 from pdrm.learning.settings import FULL, NOTHING
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import highest_stack
+from pdrm.machines.heads import max_stack_height
 from pdrm.machines.tables import tabulate
 from pdrm.product.jax_env.jax_domain import (
     JaxDomain,
@@ -56,7 +56,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 
 def make_algorithm(product: JaxProduct, agent: Deep) -> Algorithm:
     """The algorithm of an agent on a product."""
-    return ALGORITHMS[agent.name](product, agent.settled())
+    return ALGORITHMS[agent.name](product, agent.resolved())
 
 
 Numbers = dict[str, Any]
@@ -64,7 +64,7 @@ Numbers = dict[str, Any]
 
 LEAST = 32
 """Symbols that a stack always has room for."""
-MOST, MOST_SEEN = 1024, 512
+MOST, MAX_SEEN = 1024, 512
 """Symbols at most, and if the whole stack is seen; higher stacks end their episode, and are reported."""
 WATER_MACHINES = ("water", "water-strict")
 """Their stacks have at most nine symbols, because WaterWorld's balls 2 to 9 are touched once each."""
@@ -80,13 +80,13 @@ def needed_depth(task: Task, agent: Deep) -> int:
     """Room for the highest stack of an episode (one label per step, one at reset), as far as it is affordable.
 
     >>> from pdrm.learning.agents import PPO
-    >>> [needed_depth(Task(name), PPO().settled()) for name in ("letter", "deliver-8")]
+    >>> [needed_depth(Task(name), PPO().resolved()) for name in ("letter", "deliver-8")]
     [334, 41]
     """
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
-    most = MOST_SEEN if agent.k == FULL else MOST
-    highest = highest_stack(task.pushdown, int(task.domain.step_limit) + 1, most)
+    most = MAX_SEEN if agent.k == FULL else MOST
+    highest = max_stack_height(task.pushdown, int(task.domain.step_limit) + 1, most)
     if isinstance(agent, PPO) and agent.restarts:
         highest = min(most, highest) + HEIGHTS  # an episode may begin with as many symbols
     return max(LEAST, min(most, highest))
@@ -94,7 +94,7 @@ def needed_depth(task: Task, agent: Deep) -> int:
 
 IMAGINED = 8
 """Counterfactual experiences for each sampled one, if an agent leaves it to the task."""
-LARGEST_SEEN = 10.0
+MAX_SCALED_REWARD = 10.0
 """The largest reward that networks see, likewise."""
 
 
@@ -105,19 +105,19 @@ def settle(task: Task, agent: Deep) -> Deep:
     >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
     [(0.0001, 8), (0.0001, 0)]
     """
-    agent = agent.settled(task)
-    settled: dict[str, Any] = {}
+    agent = agent.resolved(task)
+    resolved: dict[str, Any] = {}
     if agent.depth is None:
-        settled["depth"] = needed_depth(task, agent)
+        resolved["depth"] = needed_depth(task, agent)
     if agent.reward_scale is None:
-        largest = max(largest_reward(task.domain, task.pushdown), LARGEST_SEEN)
-        settled["reward_scale"] = LARGEST_SEEN / largest
+        largest = max(largest_reward(task.domain, task.pushdown), MAX_SCALED_REWARD)
+        resolved["reward_scale"] = MAX_SCALED_REWARD / largest
     if agent.shaping == AUTO:
         imagines = isinstance(agent, OffPolicy) and agent.counterfactuals
-        settled["shaping"] = NOTHING if imagines else EMITTED
+        resolved["shaping"] = NOTHING if imagines else EMITTED
     if isinstance(agent, PPO) and agent.k == NOTHING:
-        settled["restarts"] = 0.0  # it could not tell where an episode has begun
-    agent = replace(agent, **settled)
+        resolved["restarts"] = 0.0  # it could not tell where an episode has begun
+    agent = replace(agent, **resolved)
     if not isinstance(agent, OffPolicy) or agent.counterfactuals is not None:
         return agent
     copies = 0
@@ -278,10 +278,10 @@ def train_together(
     tasks: Sequence[Task], agents: Sequence[Deep], seeds: Sequence[int]
 ) -> DeepTraining:
     """Runs that have one `batch_key`, before their first step."""
-    settled = [settle(task, agent) for task, agent in zip(tasks, agents, strict=True)]
-    task, agent = tasks[0], settled[0]
+    resolved = [settle(task, agent) for task, agent in zip(tasks, agents, strict=True)]
+    task, agent = tasks[0], resolved[0]
     product = product_for(task, agent)
-    own = [own_numbers(*run) for run in zip(tasks, settled, strict=True)]
+    own = [own_numbers(*run) for run in zip(tasks, resolved, strict=True)]
     columns = {name: [numbers[name] for numbers in own] for name in own[0]}
     varying = {name: values for name, values in columns.items() if len(set(values)) > 1}
 

@@ -13,7 +13,7 @@ from pdrm.learning.agents import Deep
 from pdrm.learning.deep.deep_policy import DeepPolicy
 from pdrm.learning.deep.deep_training import DeepTraining, train_together
 from pdrm.learning.deep.networks import load_arrays, take, tree_arrays
-from pdrm.learning.protocol import OwnLearner, Test, Until
+from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
 from pdrm.task import Task
 
 
@@ -25,7 +25,7 @@ def begin_networks(
     return [NetworkLearner(training, run, task) for run, task in enumerate(tasks)]
 
 
-class NetworkLearner(OwnLearner):
+class NetworkLearner(BuiltInLearner):
     """One of several runs that are trained side by side: the first that is asked advances, or evaluates, them all."""
 
     def __init__(self, training: DeepTraining, run: int, task: Task) -> None:
@@ -56,7 +56,7 @@ class NetworkLearner(OwnLearner):
         network = take(training.state.network, run)
         return DeepPolicy(training.algorithm_of(own), network, about or {}, self.task.domain)
 
-    def test(self, episodes: int, _seed: int, /) -> Test:
+    def test(self, episodes: int, _seed: int, /) -> EvaluationResult:
         """Episodes without exploration; the same starts for all runs."""
         played = take(self.training.test(episodes), self.run)
         return played.read(self.task.pushdown)

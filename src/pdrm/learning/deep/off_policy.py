@@ -28,7 +28,7 @@ from pdrm.learning.deep.algorithm import (
 )
 from pdrm.learning.deep.replay import Experience, Row, Tops, Within, choose_symbols, sample_windows
 from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_product import OK, Packed
+from pdrm.product.jax_env.jax_product import OK, PackedConfiguration
 
 
 class Learnt(NamedTuple):
@@ -117,7 +117,7 @@ class OffPolicyAlgorithm(Algorithm):
         learnt = nn.select(learning, after, state.learnt)
         return state._replace(learnt=learnt, key=key_of(state.key, 0))
 
-    def step(self, envs: Envs, action: Array) -> tuple[Envs, Row, Packed]:
+    def step(self, envs: Envs, action: Array) -> tuple[Envs, Row, PackedConfiguration]:
         """One action for each environment, [N, ...]; the transitions, and the machine's configurations after them."""
         observe = jax.vmap(self.product.domain.observe)
         stepped = step_envs(self.product, envs, action)
@@ -179,7 +179,9 @@ class OffPolicyAlgorithm(Algorithm):
         both = jax.tree.map(lambda *parts: jnp.concatenate(parts), real, other)
         return jax.vmap(self.replay_window)(*both)
 
-    def replay_window(self, rows: Row, configuration: Packed, least: Array | int = 0) -> Experience:
+    def replay_window(
+        self, rows: Row, configuration: PackedConfiguration, least: Array | int = 0
+    ) -> Experience:
         """A window [n_steps, ...] with the machine in this configuration at first, up to the end of the episode.
 
         least: it goes no further with fewer symbols than this on the stack (what is below them is not known).
@@ -274,7 +276,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
 # --- SAC: actions are vectors in [-1, 1], a Gaussian squashed by tanh. Two critics, the lower of which counts; the weight of entropy is
 # learnt unless it is given.
 
-LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION = -20.0, 2.0
+MIN_LOG_DEVIATION, MAX_LOG_DEVIATION = -20.0, 2.0
 
 
 class Networks(NamedTuple):
@@ -288,7 +290,7 @@ class Networks(NamedTuple):
 def judge(actor: nn.Layers, seen: Array) -> tuple[Array, Array]:
     """[B, action size] each: the means, and the logarithms of the deviations."""
     mean, spread = jnp.split(nn.apply_mlp(actor, seen), 2, axis=-1)
-    return mean, jnp.clip(spread, LOWEST_LOG_DEVIATION, HIGHEST_LOG_DEVIATION)
+    return mean, jnp.clip(spread, MIN_LOG_DEVIATION, MAX_LOG_DEVIATION)
 
 
 def sample_action(actor: nn.Layers, seen: Array, keys: Key) -> tuple[Array, Array]:

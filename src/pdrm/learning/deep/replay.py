@@ -3,7 +3,7 @@
 The buffer holds what the environment did and where the machine stood, not what was observed. So a sampled transition can be
 seen with any other configuration of the machine: counterfactual experience is made when sampling, and memory does not grow.
 
-For a k-policy a stack matters only through its top symbols (`symbols_that_matter`): those that the steps of a window can pop,
+For a k-policy a stack matters only through its top symbols (`relevant_depth`): those that the steps of a window can pop,
 and what is seen or looked at below them. So the stacks observed so far are kept as a table of such tops, and a counterfactual
 is any machine state that is not final with any of them. If a window is too long for that, it ends before it would look
 deeper than what is kept. `sb3` makes the same choice for Stable-Baselines3.
@@ -21,9 +21,9 @@ from jax import Array
 
 from pdrm.errors import BadSetting
 from pdrm.learning.deep.networks import take
-from pdrm.machines.heads import symbols_that_matter
+from pdrm.machines.heads import relevant_depth
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.product.jax_env.jax_product import JaxMachine, Packed
+from pdrm.product.jax_env.jax_product import JaxMachine, PackedConfiguration
 
 
 class Row(NamedTuple):
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     reward: Array  # the environment's own
     terminated: Array  # whether the environment itself ended there (truncation does not count)
     over: Array  # whether the episode ended there, for whatever reason
-    configuration: Packed  # the machine's, before
+    configuration: PackedConfiguration  # the machine's, before
 
 
 # --- The experience of a window, with the machine in any configuration at its start.
@@ -61,7 +61,7 @@ class Experience(NamedTuple):
 class Within(NamedTuple):
     """The state within a window."""
 
-    configuration: Packed
+    configuration: PackedConfiguration
     after: Array
     reward: Array
     discount: Array
@@ -72,7 +72,7 @@ class Within(NamedTuple):
 
 # --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
 
-MOST_TOPS = 100_000
+MAX_TOPS = 100_000
 """Tops of stacks for one step; more are refused."""
 MANY_TOPS = 10_000
 """Tops for several steps; beyond, windows are shortened. The table is searched at every update."""
@@ -91,24 +91,24 @@ class Tops:
         """Their number."""
         return int(self.machine.symbols**self.symbols)
 
-    def number(self, configuration: Packed) -> Array:
+    def number(self, configuration: PackedConfiguration) -> Array:
         """The number of a configuration's stack."""
         digits = self.machine.top(configuration, self.symbols)
         values = jnp.asarray(self.machine.symbols ** np.arange(self.symbols), jnp.int32)
         return (digits * values).sum()
 
-    def pack(self, state: Array, number: Array) -> Packed:
+    def pack(self, state: Array, number: Array) -> PackedConfiguration:
         """The state with the stack of that number (and nothing below)."""
         base = self.machine.symbols
         return self.machine.pack(state, number // base ** np.arange(self.symbols) % base)
 
-    def least(self, configuration: Packed) -> Array:
+    def least(self, configuration: PackedConfiguration) -> Array:
         """Symbols that a stack made from a number must have for one more step: none if it is the whole stack that was
         observed, not the top of a higher one."""
         whole = (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
         return jnp.where(whole, 0, self.needed)
 
-    def note(self, observed: Array, configurations: Packed) -> Array:
+    def note(self, observed: Array, configurations: PackedConfiguration) -> Array:
         """The table [tops] of those observed, with the stacks of these configurations [N]."""
         return observed.at[jax.vmap(self.number)(configurations)].set(True)
 
@@ -117,9 +117,9 @@ def choose_symbols(
     machine: PushdownRewardMachine, k: int, depth: int, steps: int
 ) -> tuple[int, int]:
     """The symbols of a stack that are kept for counterfactual windows of several steps, and those of them that one step needs."""
-    needed, whole = (symbols_that_matter(machine, k, several) for several in (1, steps))
+    needed, whole = (relevant_depth(machine, k, several) for several in (1, steps))
     things = 1 + len(machine.stack)
-    if needed is None or whole is None or things ** min(needed, depth) > MOST_TOPS:
+    if needed is None or whole is None or things ** min(needed, depth) > MAX_TOPS:
         fault = "the tops of stacks that one step may look at are too many to keep"
         raise BadSetting(fault, fix="a smaller k, or counterfactuals=0")
     kept = min(needed, depth)

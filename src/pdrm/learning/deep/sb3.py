@@ -20,7 +20,7 @@ from gymnasium import spaces
 from pdrm.errors import BadSetting, MissingPackage, StackTooHigh, UndefinedMove
 from pdrm.learning.settings import check_count
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import symbols_that_matter
+from pdrm.machines.heads import relevant_depth
 from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Stack
 from pdrm.product.observation import MACHINE, STACK, FullStack, ShowsMachine
@@ -122,7 +122,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         # Stacks that agree on what one step can pop and on what counts below are one to a k-policy.
         self._kept = None
         if not isinstance(self.view, FullStack):
-            self._kept = symbols_that_matter(self.machine, self.view.k)
+            self._kept = relevant_depth(self.machine, self.view.k)
         self._observed: dict[tuple[str, Stack], list[Stack]] = {}
         """Observed stacks by machine state and what is seen of them, once for each time."""
         self._anywhere: dict[Stack, list[Stack]] = {}

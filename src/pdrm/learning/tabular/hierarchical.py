@@ -22,7 +22,7 @@ from pdrm.learning.agents import Hierarchical
 from pdrm.learning.randomness import Rng
 from pdrm.learning.tabular.q_learning import ReadableLearner, Seen
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import Head, heads_in_play
+from pdrm.machines.heads import Head, waiting_heads
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import NONE, Configuration, Stack, Transition
@@ -80,12 +80,12 @@ def acting_heads(machine: PushdownRewardMachine, domain: FiniteDomain) -> tuple[
                 continue
             with suppress(UndefinedMove):  # an episode says so
                 starts.append(machine.step(begin, where.labels[first]).after)
-    heads = heads_in_play(machine, starts, domain.labels)
+    heads = waiting_heads(machine, starts, domain.labels)
     ordered = (Head(state, top) for state in machine.states for top in (None, *machine.stack))
     return tuple(head for head in ordered if head in heads)
 
 
-def options_in_play(
+def options_by_state(
     machine: PushdownRewardMachine, heads: Iterable[Head]
 ) -> dict[str, tuple[Option, ...]]:
     """The options of each machine state; where the agent is never asked to act, one without a rule stands in."""
@@ -125,7 +125,7 @@ class ReadableHierarchical(ReadableLearner):
     ) -> None:
         super().__init__(domain, machine, view, settings, rng)
         self.heads = acting_heads(machine, domain)
-        self.options = options_in_play(machine, self.heads)
+        self.options = options_by_state(machine, self.heads)
         self.meta: dict[Seen, list[float]] = {}
         self.policies: dict[Seen, list[list[float]]] = {}
 
@@ -269,7 +269,7 @@ def tabulate_options(
     machine: PushdownRewardMachine, labels: Sequence[Label], heads: Sequence[Head]
 ) -> Options:
     """The options of a machine for these labels and heads; states, labels and symbols are numbered as by `tabulate`."""
-    leaving = options_in_play(machine, heads)
+    leaving = options_by_state(machine, heads)
     states, tops = (*machine.states, *machine.final), (None, *machine.stack)
     counts = [len(leaving.get(state, ())) for state in states]
     ruled = [leaving.get(state, (None,))[0] is not None for state in states]

@@ -21,14 +21,14 @@ from pdrm.errors import BadSetting, EndlessSilentMoves
 from pdrm.files import Arrays
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Counterfactuals, CountingQ, Hierarchical, QLearning, Tabular
-from pdrm.learning.protocol import OwnLearner, Test, Until
+from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
 from pdrm.learning.randomness import seed_streams
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular import rows_kernel as at
 from pdrm.learning.tabular.hierarchical import (
     TOP,
     acting_heads,
-    options_in_play,
+    options_by_state,
     tabulate_options,
 )
 from pdrm.learning.tabular.policy import (
@@ -45,7 +45,7 @@ from pdrm.learning.tabular.q_learning import (
     no_rule,
 )
 from pdrm.learning.tabular.rows_kernel import (
-    Observed,
+    ObservedStacks,
     QTable,
     Rates,
     Tables,
@@ -53,14 +53,14 @@ from pdrm.learning.tabular.rows_kernel import (
     list_arrays,
     put_arrays,
 )
-from pdrm.machines.counting import MOST_SILENT_MOVES, CountingRewardAutomaton
+from pdrm.machines.counting import MAX_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.product.explore_kernel import (
     BEYOND,
     ENDLESS,
     NO_ROOM,
     UNDEFINED_LABEL,
-    Explored,
+    ConfigurationGraph,
     Potentials,
     add_vector,
     begin_exploring,
@@ -72,7 +72,7 @@ EVERY = 10_000
 """Updates between two looks at the clock: a fraction of a millisecond."""
 
 
-class TabularLearner(OwnLearner):
+class TabularLearner(BuiltInLearner):
     """The part that both learners share. Each makes its tables and names its two kernels."""
 
     learn: ClassVar[Callable[..., int]]
@@ -87,7 +87,7 @@ class TabularLearner(OwnLearner):
         seed: int,
     ) -> None:
         self.domain, self.machine, self.view = domain, machine, view
-        self.settings = settings = settings.settled()
+        self.settings = settings = settings.resolved()
         self.seed, self._now = seed, time.perf_counter
         self.rates = find_rates(settings, domain, machine, view)
         self.rng_state = seed_streams(seed, 2)  # the generator of training, and that of evaluations
@@ -96,7 +96,7 @@ class TabularLearner(OwnLearner):
         self.tables = self._begin(explored)
 
     @abstractmethod
-    def _begin(self, explored: Explored) -> Tables:
+    def _begin(self, explored: ConfigurationGraph) -> Tables:
         """The tables before the first episode."""
 
     def _new_table(self, choices: int) -> QTable:
@@ -145,7 +145,7 @@ class TabularLearner(OwnLearner):
     def _learn(self, until: int) -> int:
         return self._run(self.learn, self.domain, self.progress, until)
 
-    def test(self, episodes: int, _seed: int = 0, /) -> Test:
+    def test(self, episodes: int, _seed: int = 0, /) -> EvaluationResult:
         """Greedy episodes in each of the evaluation domains, with the run's own generator."""
         parts = []
         for where in self.domain.tested_on:
@@ -155,7 +155,7 @@ class TabularLearner(OwnLearner):
             parts.append((returns, steps, ends))
         returns, steps, ends = map(np.concatenate, zip(*parts, strict=True))
         names = np.array((*self.machine.states, *self.machine.final))
-        return Test(returns, steps, names[ends])
+        return EvaluationResult(returns, steps, names[ends])
 
     def _decode(self) -> PolicyTable:
         """The table by what is seen. A key is (number of the view) * environment states +
@@ -212,7 +212,7 @@ class TabularLearner(OwnLearner):
         if status == UNDEFINED_LABEL:
             raise no_rule(self.domain, name)
         if status == ENDLESS:
-            fault = f"machine `{name}` makes more than {MOST_SILENT_MOVES:,} silent moves after one label"
+            fault = f"machine `{name}` makes more than {MAX_SILENT_MOVES:,} silent moves after one label"
             fix = "set operations_per_episode: an episode ends before such a step"
             raise EndlessSilentMoves(fault, fix=fix)
         assert status == BEYOND
@@ -256,7 +256,7 @@ class QLearner(TabularLearner):
     settings: QLearning
     learn = staticmethod(q_kernel.learn)
 
-    def _begin(self, explored: Explored) -> Tables:
+    def _begin(self, explored: ConfigurationGraph) -> Tables:
         potential = find_potential(self.settings, self.domain, self.machine)
         nodes = []
         for vector in first_vectors(self.machine, self.settings.extras.counter_values):
@@ -264,7 +264,7 @@ class QLearner(TabularLearner):
             nodes.append(node)
         keys = np.array(nodes, np.int64)
         first, labels = (keys * explored.states).astype(np.int32), len(self.domain.labels)
-        observed = Observed.of(keys, first, labels, explored.first_final)
+        observed = ObservedStacks.of(keys, first, labels, explored.first_final)
         potentials = Potentials.none() if potential is None else potential.tables()
         return Tables(explored, self._new_table(len(self.domain.actions)), observed, potentials)
 
@@ -288,7 +288,7 @@ class HierarchicalLearner(TabularLearner):
     machine: PushdownRewardMachine
     learn = staticmethod(options_kernel.learn)
 
-    def _begin(self, explored: Explored) -> Tables:
+    def _begin(self, explored: ConfigurationGraph) -> Tables:
         self.heads = heads = acting_heads(self.machine, self.domain)
         options = tabulate_options(self.machine, self.domain.labels, heads)
         most, states = options.achieved.shape[2], self.domain.states
@@ -308,7 +308,7 @@ class HierarchicalLearner(TabularLearner):
         )
         value = self.tables.within[place].reshape(-1, self.tables.within.shape[2])
         within = PolicyTable.of(TOP, table.states, tree, seen, value)
-        options = options_in_play(machine, heads)
+        options = options_by_state(machine, heads)
         texts = {
             state: tuple("" if rule is None else str(rule) for rule in each)
             for state, each in options.items()
@@ -342,7 +342,7 @@ def find_rates(settings: Tabular, domain: FiniteDomain, machine: AnyMemory, view
 
 def make_learner(task: Task, agent: Tabular, seed: int) -> QLearner | HierarchicalLearner:
     """A run of a tabular agent, before its first episode."""
-    agent = agent.settled(task)
+    agent = agent.resolved(task)
     view = agent.view
     assert view is not None
     if isinstance(agent, Hierarchical):

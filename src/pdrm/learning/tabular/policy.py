@@ -174,9 +174,9 @@ class PolicyTable:
         value: Rewards,
     ) -> PolicyTable:
         """The table of rows in any order. seen: their environment states, machine states and nodes."""
-        place, state, node = (column.astype(np.int32) for column in seen)
-        order = np.lexsort((place, node, state))
-        return cls(view, states, memory, place[order], state[order], node[order], value[order])
+        env_state, state, node = (column.astype(np.int32) for column in seen)
+        order = np.lexsort((env_state, node, state))
+        return cls(view, states, memory, env_state[order], state[order], node[order], value[order])
 
     def __len__(self) -> int:
         return len(self.value)
@@ -301,12 +301,12 @@ class TabularPolicy(ABC):
         domain = self.domain
 
         def make(row: int) -> PolicyRow:
-            place, state, memory = self._seen(row)
-            where = "" if domain is None else domain.describe(place)
-            learnt = self.values(place, state, memory).tolist()
+            env_state, state, memory = self._seen(row)
+            where = "" if domain is None else domain.describe(env_state)
+            learnt = self.values(env_state, state, memory).tolist()
             values = dict(zip(self._choices(state), learnt, strict=True))
             best = max(values, key=values.__getitem__, default="")
-            return PolicyRow(place, where, state, memory, best, values)
+            return PolicyRow(env_state, where, state, memory, best, values)
 
         return Rows(self._height(), make)
 
@@ -362,9 +362,9 @@ class TabularPolicy(ABC):
             return self._choose(observation, machine_state, memory)
         return self._choose(*self._locate(observation, machine_state))
 
-    def _choose(self, place: Any, state: str, memory: Memory) -> int:
+    def _choose(self, env_state: Any, state: str, memory: Memory) -> int:
         """The action there."""
-        return int(np.argmax(self.values(place, state, memory)))
+        return int(np.argmax(self.values(env_state, state, memory)))
 
     def _locate(self, observation: Any, info: object) -> tuple[Any, str, Memory]:
         """The environment state, machine state and stack that an observation shows, or its `info`."""
@@ -428,10 +428,10 @@ class QPolicy(TabularPolicy):
         self, environment_state: StateLike, machine_state: str, memory: Memory
     ) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros if it was never seen. `memory`: the stack, top first, or the counters."""
-        place = number_state(environment_state, self.domain)
+        env_state = number_state(environment_state, self.domain)
         if self.counts and any(isinstance(one, str) for one in memory):
             machine_state, memory = self._count(machine_state, memory)
-        return self.q_table.values(place, machine_state, memory)
+        return self.q_table.values(env_state, machine_state, memory)
 
     def show(self, here: Configuration) -> tuple[Configuration, str | None]:
         """The configuration with the values of the counters, if it sees these instead of a stack."""
@@ -486,13 +486,13 @@ class HierarchicalPolicy(QPolicy):
         values = super().values(environment_state, machine_state, memory)
         return values[: len(self._choices(machine_state))]
 
-    def _choose(self, place: Any, state: str, memory: Memory) -> int:
+    def _choose(self, env_state: Any, state: str, memory: Memory) -> int:
         """The action of highest value for the option under way, or for the best option if the machine has moved."""
         here = Configuration(state, tuple(map(str, memory)))
         if here not in self.under_way:
             self.reset()
-            self.under_way[here] = int(np.argmax(self.values(place, state, memory)))
-        row = self.within.values(number_state(place, self.domain), state, memory)
+            self.under_way[here] = int(np.argmax(self.values(env_state, state, memory)))
+        row = self.within.values(number_state(env_state, self.domain), state, memory)
         return int(np.argmax(row.reshape(-1, len(self.actions))[self.under_way[here]]))
 
     def _choices(self, machine_state: str) -> Sequence[str]:

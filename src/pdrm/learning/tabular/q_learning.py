@@ -25,11 +25,11 @@ from pdrm.machines.counting import (
     CountingRewardAutomaton,
     CountingStep,
 )
-from pdrm.machines.heads import symbols_that_matter
+from pdrm.machines.heads import relevant_depth
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Rewards
 from pdrm.machines.transitions import Configuration, Stack, Step
-from pdrm.product.explore_kernel import LARGEST_KEY
+from pdrm.product.explore_kernel import MAX_KEY
 from pdrm.product.observation import FullStack, View
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
         return EVERY_STACK
     if not isinstance(machine, PushdownRewardMachine):
         return EVERY_STACK  # all counter values are seen
-    symbols = symbols_that_matter(machine, view.k)
-    if symbols is None or (len(machine.stack) + 1) ** symbols > LARGEST_KEY:
+    symbols = relevant_depth(machine, view.k)
+    if symbols is None or (len(machine.stack) + 1) ** symbols > MAX_KEY:
         return EVERY_STACK  # a class has no bound, or no number of its own
     return symbols
 
@@ -143,7 +143,7 @@ class ReadableLearner(ABC):
     def __init__(
         self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: Tabular, rng: Rng
     ) -> None:
-        self.settings = settings = settings.settled()
+        self.settings = settings = settings.resolved()
         self.extras = settings.extras
         self.domain, self.machine, self.view, self.rng = domain, machine, view, rng
         self.step_limit = settings.step_limit or domain.step_limit

@@ -18,7 +18,7 @@ from pdrm.learning.randomness import FIRST, GOLDEN, SECOND, RngState
 from pdrm.learning.tabular.hierarchical import NO_OPTIONS, Flags, Options
 from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
-from pdrm.product.explore_kernel import UNKNOWN, Explored, Potentials, explore, see
+from pdrm.product.explore_kernel import UNKNOWN, ConfigurationGraph, Potentials, explore, see
 from pdrm.product.hash_kernel import (
     FIRST_ROOM,
     FREE,
@@ -77,7 +77,7 @@ def begin_progress(epsilon: float) -> Progress:
 
 ANY_VIEW = 2**40
 """More views than there will ever be."""
-MOST_CELLS = 2**26
+MAX_CELLS = 2**26
 """Cells of the plain array by which rows are found; if there were more, they are found by hash."""
 FIRST_ENTRIES = 64
 """Observed stacks that there is room for at first."""
@@ -107,7 +107,7 @@ class QTable(NamedTuple):
         cls, keys: Keys, value: Rewards, states: int, rows: int = FIRST_ROOM, views: int = 1
     ) -> QTable:
         """These rows, and room for `rows` in all. A table that is hashed has room for any view."""
-        if states * views <= MOST_CELLS:
+        if states * views <= MAX_CELLS:
             slot = np.full((states, views), FREE, np.int32)
             slot[keys % states, keys // states] = np.arange(len(keys))
         else:
@@ -125,7 +125,7 @@ class QTable(NamedTuple):
         return QTable.of(self.key[:used], self.value[:used], self.states, rows, seen)
 
 
-class Observed(NamedTuple):
+class ObservedStacks(NamedTuple):
     """The stacks observed so far, one of each class, and what labels do to them.
 
     A class of stacks is an entry; an entry with each machine state is a counterfactual."""
@@ -144,7 +144,7 @@ class Observed(NamedTuple):
     """[2]: the machine state and the entry with which a budget of updates continues."""
 
     @classmethod
-    def of(cls, keys: Keys, first: Integers, labels: int, states: int) -> Observed:
+    def of(cls, keys: Keys, first: Integers, labels: int, states: int) -> ObservedStacks:
         """These entries, of which nothing else is known, for these numbers of labels and machine states."""
         index = Index.of(keys, max(2 * len(keys), FIRST_ENTRIES))
         entries = len(index.key)
@@ -152,19 +152,21 @@ class Observed(NamedTuple):
         paid, ready = np.zeros(reached.shape), np.zeros(labels, np.int64)
         return cls(index, lengthen(first, entries), reached, paid, ready, np.zeros(2, np.int64))
 
-    def grow(self) -> Observed:
+    def grow(self) -> ObservedStacks:
         """The same entries in twice the room."""
         labels, states, _ = self.reached.shape
-        return Observed.of(self.index.key, self.first, labels, states)._replace(turn=self.turn)
+        return ObservedStacks.of(self.index.key, self.first, labels, states)._replace(
+            turn=self.turn
+        )
 
 
 class Tables(NamedTuple):
     """The tables of a run: all have the first two, Q-learning the next two, the hierarchical method the last three."""
 
-    explored: Explored
+    explored: ConfigurationGraph
     table: QTable
     """Of actions, or the meta-policy's of options."""
-    observed: Observed = Observed.of(np.zeros(0, np.int64), np.zeros(0, np.int32), 0, 0)
+    observed: ObservedStacks = ObservedStacks.of(np.zeros(0, np.int64), np.zeros(0, np.int32), 0, 0)
     potentials: Potentials = Potentials.none()
     options: Options = NO_OPTIONS
     met: Flags = np.zeros(0, np.bool_)
@@ -338,7 +340,7 @@ def choose_greedily(
 
 
 @piece
-def follow(explored: Explored, here: int, label: int) -> tuple[int, float]:
+def follow(explored: ConfigurationGraph, here: int, label: int) -> tuple[int, float]:
     """Where a label leads and what the machine pays, looked up or explored (`explore`)."""
     there, earned = UNKNOWN, 0.0
     if here < explored.after.shape[1]:
@@ -349,7 +351,7 @@ def follow(explored: Explored, here: int, label: int) -> tuple[int, float]:
 
 
 @piece
-def read_first(explored: Explored, label: int, most: int) -> tuple[int, float, int]:
+def read_first(explored: ConfigurationGraph, label: int, most: int) -> tuple[int, float, int]:
     """Read the label at reset, unless that takes more than `most` moves of a counting automaton (0:
     any number). Returns the configuration (or a negative number of `explore`), what was paid since
     the episode began, and the moves."""
@@ -366,7 +368,7 @@ def read_first(explored: Explored, label: int, most: int) -> tuple[int, float, i
 
 @piece
 def begin(
-    domain: DomainArrays, explored: Explored, most: int, random: np.uint64
+    domain: DomainArrays, explored: ConfigurationGraph, most: int, random: np.uint64
 ) -> tuple[int, int, float, int, np.uint64]:
     """A start of the domain, the result of `read_first`, and the generator's state after it."""
     start, random = draw(domain.start_probability.reshape(1, 1, -1), 0, 0, random)
@@ -375,7 +377,7 @@ def begin(
 
 
 @njit(cache=True)
-def find_seen(explored: Explored, table: QTable, s: int, here: int) -> int:
+def find_seen(explored: ConfigurationGraph, table: QTable, s: int, here: int) -> int:
     """The row of an environment state and what is seen of a configuration, or FREE."""
     if explored.k >= 0 and explored.seen[here] == UNKNOWN:  # a stack that only evaluations met
         see(explored, here // explored.states)

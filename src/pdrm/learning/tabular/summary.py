@@ -29,7 +29,7 @@ from pdrm.errors import StochasticMoves, UndefinedMove, WrongPolicy
 from pdrm.files import Arrays, need, within
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
-from pdrm.learning.protocol import OwnLearner, Test, Until
+from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
 from pdrm.learning.tabular.policy import (
     Memory,
     SeenThere,
@@ -92,25 +92,28 @@ class SummaryPolicy(TabularPolicy):
         machine = self.pushdown
         states, stack = (*machine.states, *machine.final), machine.stack
         check_there(machine_state, memory, states, stack)
-        place, places = number_state(environment_state, self.domain), len(self.world.terminal)
-        if place >= places:
-            fault = f"{place} is not a state of the environment this was learnt in"
-            raise WrongPolicy(fault, fix=f"states are 0 to {places - 1}")
+        env_state, env_states = (
+            number_state(environment_state, self.domain),
+            len(self.world.terminal),
+        )
+        if env_state >= env_states:
+            fault = f"{env_state} is not a state of the environment this was learnt in"
+            raise WrongPolicy(fault, fix=f"states are 0 to {env_states - 1}")
         symbols = tuple(stack.index(str(symbol)) + 1 for symbol in memory)
-        return find_values(self.solver, place, states.index(machine_state), symbols)
+        return find_values(self.solver, env_state, states.index(machine_state), symbols)
 
     @cached_property
     def _heads(self) -> list[tuple[str, str, int]]:
-        places = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
-        return list(product(self.pushdown.states, self.pushdown.stack, places))
+        env_states = np.flatnonzero((self.world.next >= 0).any(axis=1)).tolist()
+        return list(product(self.pushdown.states, self.pushdown.stack, env_states))
 
     def _height(self) -> int:
         """The actions with one symbol on the stack, in environment states whose moves were experienced."""
         return len(self._heads)
 
     def _seen(self, row: int) -> SeenThere:
-        state, symbol, place = self._heads[row]
-        return place, state, (symbol,)
+        state, symbol, env_state = self._heads[row]
+        return env_state, state, (symbol,)
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
         labels = [sorted(label) for label in self.labels]
@@ -119,12 +122,12 @@ class SummaryPolicy(TabularPolicy):
 
 
 def find_values(
-    solver: WholeStack, place: int, state: int, symbols: Symbols
+    solver: WholeStack, env_state: int, state: int, symbols: Symbols
 ) -> npt.NDArray[np.float64]:
     """The values of the actions, -inf if they are not known; those that are close are made equal."""
-    if state >= solver.table.first_final or solver.world.terminal[place]:
+    if state >= solver.table.first_final or solver.world.terminal[env_state]:
         return np.zeros(solver.world.next.shape[1])
-    values = solver.action_values(place, state, symbols)
+    values = solver.action_values(env_state, state, symbols)
     values[np.isnan(values)] = -np.inf
     best = values.max()
     if np.isfinite(best):
@@ -154,7 +157,7 @@ TRAINING, TESTING = range(2)
 ANOTHER = "train another agent, such as cprm"
 
 
-class SummaryLearner(OwnLearner):
+class SummaryLearner(BuiltInLearner):
     """One run of the agent.
 
     >>> learner = SummaryLearner(Task("maze-5x5"), Summary(episodes=10), seed=0)
@@ -167,7 +170,7 @@ class SummaryLearner(OwnLearner):
     """The operators of what is known."""
 
     def __init__(self, task: Task, agent: Summary, seed: int) -> None:
-        agent = agent.settled(task)
+        agent = agent.resolved(task)
         try:
             check_deterministic(task.finite)
         except StochasticMoves as error:
@@ -199,7 +202,7 @@ class SummaryLearner(OwnLearner):
             self.play(self.domain, rng, train=True)
             self.episodes += 1
 
-    def test(self, episodes: int, _seed: int = 0, /) -> Test:
+    def test(self, episodes: int, _seed: int = 0, /) -> EvaluationResult:
         """Greedy episodes in each of the evaluation domains, as one evaluation, with the run's own generators."""
         found = []
         for number, where in enumerate(self.domain.tested_on):
@@ -207,7 +210,7 @@ class SummaryLearner(OwnLearner):
             found += [self.play(where, rng, train=False) for _ in range(episodes)]
         returns, steps, ends = zip(*found, strict=True)
         names = np.array((*self.machine.states, *self.machine.final))
-        return Test(np.array(returns), np.array(steps, np.int64), names[list(ends)])
+        return EvaluationResult(np.array(returns), np.array(steps, np.int64), names[list(ends)])
 
     def save(self) -> Arrays:
         """The state of the run, between two episodes."""

@@ -31,7 +31,7 @@ OK, UNDEFINED, OVERFLOW, FINISHED = 0, 1, 2, 3
 """Statuses; of several, the highest. FINISHED: an episode begins in a final state."""
 
 
-class Packed(NamedTuple):
+class PackedConfiguration(NamedTuple):
     """A configuration."""
 
     state: jax.Array
@@ -45,7 +45,7 @@ class Packed(NamedTuple):
 class MachineStep(NamedTuple):
     """The configuration after a label, the reward, and the status."""
 
-    configuration: Packed
+    configuration: PackedConfiguration
     reward: jax.Array
     status: jax.Array
 
@@ -99,15 +99,15 @@ class JaxMachine:
         packed = self.pack(first.state, first.stack)
         return MachineStep(packed, jnp.float32(first.reward), jnp.int32(OK))
 
-    def pack(self, state: jax.Array | int, stack: jax.Array | Symbols) -> Packed:
+    def pack(self, state: jax.Array | int, stack: jax.Array | Symbols) -> PackedConfiguration:
         """A configuration given as numbers, the stack top first; zeros after its last symbol do not count."""
         symbols = jnp.asarray(stack, jnp.uint32)
         room = -(-self.depth // self.symbols_per_word) * self.symbols_per_word
         rows = jnp.pad(symbols, (0, room - len(symbols))).reshape(-1, self.symbols_per_word)
         words = (rows << self._shifts()).sum(axis=1, dtype=jnp.uint32)
-        return Packed(jnp.int32(state), words, (symbols > 0).sum(dtype=jnp.int32))
+        return PackedConfiguration(jnp.int32(state), words, (symbols > 0).sum(dtype=jnp.int32))
 
-    def top(self, configuration: Packed, k: int) -> jax.Array:
+    def top(self, configuration: PackedConfiguration, k: int) -> jax.Array:
         """[k] int32: the top k symbols, 0 for an empty place."""
         words = configuration.words[: -(-k // self.symbols_per_word)]
         symbols = self.lowest(words[:, None] >> self._shifts()).reshape(-1)[:k]
@@ -117,11 +117,11 @@ class JaxMachine:
         """The place of each symbol in a word."""
         return self.bits * np.arange(self.symbols_per_word, dtype=np.uint32)
 
-    def final(self, configuration: Packed) -> jax.Array:
+    def final(self, configuration: PackedConfiguration) -> jax.Array:
         """True if the state is final."""
         return configuration.state >= self.table.first_final
 
-    def step(self, configuration: Packed, label: jax.Array | int) -> MachineStep:
+    def step(self, configuration: PackedConfiguration, label: jax.Array | int) -> MachineStep:
         """Read one label, then take silent moves until none applies or the stack overflows."""
         table: Table = jax.tree.map(jnp.asarray, self.table)
 
@@ -143,7 +143,7 @@ class JaxMachine:
         settled: MachineStep = jax.lax.while_loop(is_silent, take_silent, after)
         return settled
 
-    def _move(self, before: Packed, move: jax.Array, paid: jax.Array) -> MachineStep:
+    def _move(self, before: PackedConfiguration, move: jax.Array, paid: jax.Array) -> MachineStep:
         """One move; -1 is none and changes nothing."""
         table: Table = jax.tree.map(jnp.asarray, self.table)
         defined = move >= 0
@@ -159,9 +159,9 @@ class JaxMachine:
         state = jnp.where(defined, table.target[move], before.state)
         reward = paid + jnp.where(defined, jnp.float32(table.reward)[move], 0)
         status = jnp.where(defined, jnp.where(wanted > height, OVERFLOW, OK), UNDEFINED)
-        return MachineStep(Packed(state, words, height), reward, status)
+        return MachineStep(PackedConfiguration(state, words, height), reward, status)
 
-    def _top(self, configuration: Packed) -> jax.Array:
+    def _top(self, configuration: PackedConfiguration) -> jax.Array:
         return self.lowest(configuration.words[0])
 
     def _push(self, words: jax.Array, symbol: jax.Array) -> jax.Array:
@@ -200,7 +200,7 @@ class JaxPotential:
     shaping: Shaping
     operators: MachineOperators
 
-    def of(self, configuration: Packed) -> jax.Array:
+    def of(self, configuration: PackedConfiguration) -> jax.Array:
         """Φ before the end of an episode."""
         machine, height = self.machine, configuration.height
         constant, exit_state, gain, weight = map(jnp.asarray, self.operators)
@@ -220,7 +220,11 @@ class JaxPotential:
         return phi
 
     def reward(
-        self, before: Packed, after: Packed, terminated: jax.Array, discount: jax.Array | float
+        self,
+        before: PackedConfiguration,
+        after: PackedConfiguration,
+        terminated: jax.Array,
+        discount: jax.Array | float,
     ) -> jax.Array:
         """The shaping reward, γΦ(after) - Φ(before), with Φ = 0 at the end of an episode (truncation is none).
 
@@ -250,14 +254,14 @@ class ProductState(NamedTuple):
     """The state of one episode."""
 
     environment: State
-    configuration: Packed
+    configuration: PackedConfiguration
     clock: jax.Array
     """int32: steps taken."""
     key: Key
     """All random numbers of the episode come from it."""
 
 
-class Begun(NamedTuple):
+class EpisodeStart(NamedTuple):
     """A new episode."""
 
     state: ProductState
@@ -310,7 +314,7 @@ class JaxProduct:
         """Numbers in an observation."""
         return self.domain.observation_size + self.machine.states + self.machine.symbols * self.k
 
-    def begin(self, key: Key) -> Begun:
+    def begin(self, key: Key) -> EpisodeStart:
         """A new episode."""
         environment, label = self.domain.start(key_of(key, 0))
         begun = self.machine.begin()
@@ -321,7 +325,7 @@ class JaxProduct:
                 *jax.tree.map(lambda new, old: jnp.where(label >= 0, new, old), read, begun)
             )
         status = jnp.where(self.machine.final(begun.configuration), FINISHED, begun.status)
-        return Begun(
+        return EpisodeStart(
             ProductState(environment, begun.configuration, jnp.int32(0), key), begun.reward, status
         )
 
@@ -338,18 +342,18 @@ class JaxProduct:
             reward, terminated, truncated, moved.label, moved.reward, moved.terminated, status
         )
 
-    def renew(self, state: ProductState, over: jax.Array) -> Begun:
+    def renew(self, state: ProductState, over: jax.Array) -> EpisodeStart:
         """The state, or a new episode if that one is over."""
         fresh = self.begin(key_of(state.key, 0x7FFFFFFF))
-        going = Begun(state, jnp.zeros_like(fresh.paid), jnp.full_like(fresh.status, OK))
-        after: Begun = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, going)
+        going = EpisodeStart(state, jnp.zeros_like(fresh.paid), jnp.full_like(fresh.status, OK))
+        after: EpisodeStart = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, going)
         return after
 
     def observe(self, state: ProductState) -> jax.Array:
         """The observation of the policy."""
         return self.seen(self.domain.observe(state.environment), state.configuration)
 
-    def seen(self, observation: jax.Array, configuration: Packed) -> jax.Array:
+    def seen(self, observation: jax.Array, configuration: PackedConfiguration) -> jax.Array:
         """The observation of a domain together with that of a configuration."""
         symbols = jax.nn.one_hot(
             self.machine.top(configuration, self.k), self.machine.symbols
