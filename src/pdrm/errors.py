@@ -16,7 +16,7 @@ from itertools import islice
 from typing import ClassVar
 
 from pdrm.wording import Where as Where
-from pdrm.wording import count_to_caller, tell
+from pdrm.wording import caller_stacklevel, tell
 from pdrm.wording import did_you_mean as did_you_mean
 from pdrm.wording import name_alike as name_alike
 from pdrm.wording import suggest as suggest
@@ -335,7 +335,7 @@ class TaskWarning(UserWarning):
 
 def warn_caller(warning: UserWarning) -> None:
     """Emit a warning that points at the caller's line."""
-    warnings.warn(warning, stacklevel=count_to_caller())
+    warnings.warn(warning, stacklevel=caller_stacklevel())
 
 
 class EarlyAcceptance(TaskWarning):
@@ -456,7 +456,7 @@ class Diverged(BadSetting, code="E0813"):
     """The positions of these runs in their batch."""
 
 
-class NotHere(BadSetting, AttributeError, KeyError, code="E0814"):
+class UnknownName(BadSetting, AttributeError, KeyError, code="E0814"):
     """A name of another library; the message says what it is called here. Agents are settings: `pdrm.train(task, agent)` trains them,
     `run.policy.act(observation)` acts, and `task.env()` has `reset` and `step`."""
 

@@ -43,7 +43,7 @@ MAX_LINE_LENGTH = 50_000
 """Characters of one line at most."""
 MAX_LINES = 100_000
 """Lines of a machine's text at most."""
-DEEPEST = 40
+MAX_NESTING = 40
 """Parentheses, negations, blocks or JSON values inside each other at most."""
 MAX_RULES = 20_000
 """Rules of a machine that is read at most; also names on one of its lines."""

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from pdrm.errors import MissingPackage, NotHere, name_alike
+from pdrm.errors import MissingPackage, UnknownName, name_alike
 
 CHAPTERS = (
     "machines",
@@ -89,7 +89,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         homes = _find_homes(package)
         if name not in homes:
             fault, fix = f"module {package!r} has no attribute {name!r}", _suggest(package, name)
-            raise NotHere(fault, fix=fix) if fix else AttributeError(fault)
+            raise UnknownName(fault, fix=fix) if fix else AttributeError(fault)
         try:
             home = import_module(homes[name])
         except ModuleNotFoundError as error:

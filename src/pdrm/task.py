@@ -55,7 +55,7 @@ MachineLike = AnyMachine | FilePath
 """A machine, the path of its file, its name in the catalogue (`./letter` if there is a file of the same name), or its text,
 which has more than one line or begins with a brace."""
 
-COUNTED = {"letter": "letter-cra"}
+COUNTING_TWINS = {"letter": "letter-cra"}
 """Machines of the catalogue with a counting automaton of their own; for others the stack is simulated (Section 5)."""
 DISCOUNT, DISCOUNTS = 0.99, {"multi-10x10": 0.9, "multi-20x20": 0.9}
 """The usual discount, and the paper's (Appendix C) for the domains of the catalogue that have another."""
@@ -194,7 +194,7 @@ class Task(Displayed):
         """The machine as a counting automaton; a stack is simulated with two counters."""
         if isinstance(self.machine, CountingRewardAutomaton):
             return self.machine
-        known = catalogue(COUNTED[self.machine.name]) if self.counts else None
+        known = catalogue(COUNTING_TWINS[self.machine.name]) if self.counts else None
         if isinstance(known, CountingRewardAutomaton):
             return known
         return pushdown_to_counting(self.machine)
@@ -202,7 +202,7 @@ class Task(Displayed):
     @property
     def counts(self) -> bool:
         """True if `counting` is a machine of its own, and does not simulate a stack."""
-        is_known = self.text is None and self.machine.name in COUNTED
+        is_known = self.text is None and self.machine.name in COUNTING_TWINS
         return is_known or isinstance(self.machine, CountingRewardAutomaton)
 
     @cached_property

@@ -84,7 +84,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
-def count_to_caller() -> int:
+def caller_stacklevel() -> int:
     """The `stacklevel` of the line that called the package, past the wrappers of Gymnasium."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
