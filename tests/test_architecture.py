@@ -22,7 +22,7 @@ LAYERS = (
     ("task",),
     ("language", "domains"),
     ("machines",),
-    ("progress", "files", "lazy"),
+    ("progress", "files", "lazy", "source_hash"),
     ("errors",),
     ("wording",),
 )

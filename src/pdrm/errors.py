@@ -16,7 +16,7 @@ from itertools import islice
 from typing import ClassVar
 
 from pdrm.wording import Where as Where
-from pdrm.wording import caller_stacklevel, tell
+from pdrm.wording import caller_stacklevel, format_message
 from pdrm.wording import did_you_mean as did_you_mean
 from pdrm.wording import name_alike as name_alike
 from pdrm.wording import suggest as suggest
@@ -54,7 +54,7 @@ class PdrmError(Exception):
         return (self,)
 
     def __str__(self) -> str:
-        return tell(f"error[{self.code}]: {self.message}", self.where, self.fix)
+        return format_message(f"error[{self.code}]: {self.message}", self.where, self.fix)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -285,7 +285,7 @@ class Finding:
     fix: str = ""
 
     def __str__(self) -> str:
-        return tell(f"warning[{self.code}]: {self.message}", self.where, self.fix)
+        return format_message(f"warning[{self.code}]: {self.message}", self.where, self.fix)
 
 
 WARNINGS = {
