@@ -24,6 +24,7 @@ LAYERS = (
     ("machines",),
     ("progress", "files", "lazy", "source_hash"),
     ("errors",),
+    ("task_warnings",),
     ("wording",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

@@ -15,6 +15,7 @@ import pdrm
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadSetting,
+    DoesNotApply,
     ImpossibleLabel,
     PdrmError,
     SeveralErrors,
@@ -234,3 +235,17 @@ class Agent:
         other = [a == b for a, b in zip(first, made(Path(folder), goal=1, act=2), strict=True)]
         assert other == [True, False, True, True]
     del sys.modules["module_under_test"]
+
+
+def test_an_environment_of_your_own_has_its_own_render_mode_and_actions():
+    made = []
+
+    def make():
+        made.append(gym.make("FrozenLake-v1"))
+        return made[-1]
+
+    lake = Task(make, MACHINE, labels=lambda *_: set(), name="lake")
+    for options in ({"render_mode": "ansi"}, {"render_mode": "nonsense"}, {"continuous": True}):
+        with pytest.raises(DoesNotApply):
+            lake.env(**options)
+    assert not made

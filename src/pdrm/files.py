@@ -63,7 +63,8 @@ MAX_OPERATORS = 200
 MAX_AUTOMATON_STATES = 4_000
 """States of the automaton of a formula, an expression or a combination of machines."""
 MAX_ARRAY_BYTES = 2**27
-"""Size of the arrays in a compressed `.npz` file. (Uncompressed arrays can be as large as the file.)"""
+"""Size of the arrays in a compressed `.npz` file. (Uncompressed arrays can be as large as the
+file.)"""
 MAX_DOMAIN_BYTES = 112 * 2**20
 """Size of a domain's file."""
 MAX_CELLS = 250_000
@@ -280,7 +281,8 @@ def means_name(word: FilePath, known: Collection[str], folder: Path = Path()) ->
     (`./letter` is the file). Any other plain word is a name, known or not, unless such a file
     exists. A word with a folder or a suffix is a file, and so is a `Path`.
 
-    >>> [means_name(word, ["letter"]) for word in ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))]
+    >>> words = ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))
+    >>> [means_name(word, ["letter"]) for word in words]
     [True, True, False, False, False]
     """
     if not isinstance(word, str):

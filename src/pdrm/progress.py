@@ -1,4 +1,5 @@
-"""Progress reporting: a bar on a terminal, one line in a notebook, a line now and then elsewhere."""
+"""Progress reporting: a bar on a terminal, one line in a notebook, a line now and then
+elsewhere."""
 
 from __future__ import annotations
 

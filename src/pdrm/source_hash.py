@@ -1,4 +1,4 @@
-"""A hash of what a function, class or object does, which identifies code of your own in the spec of a run."""
+"""A hash of what a function, class or object does. It identifies your own code in a run's spec."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _methods_of(kind: type) -> list[FunctionType]:
 
 
 def _find_used(function: FunctionType, module: str) -> Iterator[Any]:
-    """Defaults and captured variables of a function, and the globals of this module that it uses."""
+    """A function's defaults and captured variables, and the globals of its module that it uses."""
     yield function.__defaults__
     yield function.__kwdefaults__
     yield inspect.getclosurevars(function).nonlocals

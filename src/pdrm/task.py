@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 Domain = FiniteDomain | WaterWorld | JaxWorld | OwnEnvironment
 DomainLike = Domain | FilePath | Callable[[], Any]
-"""A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text (more than one
-line), or a function that makes an environment."""
+"""A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text (more than
+one line), or a function that makes an environment."""
 MachineLike = AnyMachine | FilePath
-"""A machine, the path of its file, its name in the catalogue (`./letter` is the file of that name), or
-its text (more than one line, or JSON)."""
+"""A machine, the path of its file, its name in the catalogue (`./letter` is the file of that name),
+or its text (more than one line, or JSON)."""
 
 COUNTING_TWINS = {"letter": "letter-cra"}
 """Catalogue machines that also exist as a counting automaton. For all others, two counters simulate
@@ -74,8 +74,9 @@ class Task(Displayed):
     """A domain and a machine that belong together.
 
     Args:
-        domain: A name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text, a `FiniteDomain`, a
-            `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium environment, with `labels` and `name`.
+        domain: A name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text,
+            a `FiniteDomain`, a `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium
+            environment, with `labels` and `name`.
         machine: A name, a file, a text or a machine (default: the domain's own machine).
         success: The final machine states that mean success (default: the states entered with a
             reward above 0, or all final states if there are none).
@@ -284,7 +285,8 @@ class Task(Displayed):
     def events_never_emitted(self) -> tuple[str, ...]:
         r"""Events that the machine's rules read but the domain never emits, often misspelt ones.
 
-        >>> Task("letter", "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1").events_never_emitted
+        >>> machine = "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1"
+        >>> Task("letter", machine).events_never_emitted
         ('D',)
         """
         read = frozenset[str]().union(*(events_of(rule.guard) for rule in self.machine.transitions))
@@ -308,7 +310,8 @@ class Task(Displayed):
             self.machine.alphabet.check(label)
 
     def _unknown_event_error(self, event: str) -> UnknownEvent:
-        """The error for an event that the machine does not have, with its line if a map names it."""
+        """The error for an event that the machine does not have, with its line if a map names
+        it."""
         where = self.domain.sources.get(event) if isinstance(self.domain, FiniteDomain) else None
         fix = f"add `{event}` to the machine's `events` line; no rule has to read it"
         fix = suggest(event, (*self.events_never_emitted, *self.machine.events), fix)

@@ -1,4 +1,4 @@
-"""The parts of a message: source locations, spelling suggestions, plurals, and the caller's line."""
+"""The parts of a message: locations, spelling suggestions, plurals, and the caller's line."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def format_message(message: str, where: Where | None, fix: str) -> str:
 def name_alike(word: str, known: Iterable[str], cutoff: float = 0.66) -> str:
     """The closest known word, or "" if none has a similarity of at least `cutoff`.
 
-    >>> name_alike("shoe", ["sock", "Shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
-    ('Shoes', '', 'red')
+    >>> name_alike("shoe", ["sock", "Shoes"]), name_alike("shoe", ["sock"])
+    ('Shoes', '')
     """
     words = {name.casefold(): name for name in known}
     close = get_close_matches(word.casefold(), words, n=1, cutoff=cutoff)
