@@ -72,7 +72,7 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert record["translate"]["seeds"] is None
     shown = pdrm("claims", out, "--details").out
     assert "optimum" in shown
-    assert shown.count("judged by 2 of 10 seeds only") == 1
+    assert shown.count("judged by only 2 of 10 seeds") == 1
     judged = [one for one in record.values() if one["verdict"] != "not run"]
     chosen = [one for one in judged if one["chosen_after_results"]]
     assert shown.count("chosen after seeing results: that ") == len(chosen)

@@ -145,7 +145,7 @@ def test_agents_that_differ_in_a_setting_are_called_by_it_and_a_dictionary_names
     assert [line.name for line in study.panels[0].lines] == ["slow", "fast"]
     two = Study(["letter", pdrm.Task("letter", "letter-counting")], "q")
     assert [panel.name for panel in two.panels] == ["letter, letter", "letter-counting, letter"]
-    with pytest.raises(BadStudy, match="called cprm 1, cprm 1"):
+    with pytest.raises(BadStudy, match="cprm 1, cprm 1"):
         Study("letter", [pdrm.CpRM(), pdrm.CpRM()])
 
 

@@ -102,7 +102,7 @@ def test_a_python_file_sets_study(tmp_path):
     )
     assert [line.k for line in load_study(path).panels[0].lines] == ["0", "1", "2"]
     for text, told in (
-        ("x = 1", "sets no STUDY"),
+        ("x = 1", "not set STUDY"),
         ("1 / 0", "ZeroDivisionError"),
         ("STUDY = (", "SyntaxError"),
     ):
@@ -114,7 +114,7 @@ def test_a_python_file_sets_study(tmp_path):
 @pytest.mark.parametrize(
     ("good", "bad", "line", "told"),
     [
-        ('name = "mine"', 'name = "mine', 1, "not valid TOML"),
+        ('name = "mine"', 'name = "mine', 1, "invalid TOML"),
         ("seeds = [3, 5]", "seeds = [3, 3]", 3, "seeds"),
         ("seeds = [3, 5]", "seeds = 0", 3, "seeds"),
         ("seeds = [3, 5]", 'seeds = ["a"]', 3, "seeds"),

@@ -6,7 +6,14 @@ from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadRunFolder
 from pdrm.experiments.curves import Store
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
+from pdrm.experiments.study import (
+    STUDIES,
+    Study,
+    load_studies,
+    recorded_lines,
+    run_study,
+    save_studies,
+)
 from pdrm.paper.figures import figures
 from tests.experiments.small import SHORT, small_study
 
@@ -39,7 +46,7 @@ def test_what_is_kept_asks_for_the_same_runs(study, tmp_path):
     (again,) = load_studies(tmp_path)
     assert (again.name, again.title, again.seeds) == (study.name, study.title, study.seeds)
     assert [spec.id for _, _, spec in again.runs()] == [spec.id for _, _, spec in study.runs()]
-    lines = [curves for _, curves in recorded([again], Store.below(tmp_path))]
+    lines = [curves for _, curves in recorded_lines([again], Store.below(tmp_path))]
     for curves, (_, before) in zip(lines, outcome.lines, strict=True):
         assert (curves.line.name, curves.line.key, curves.line.ours) == (
             before.line.name,

@@ -51,6 +51,16 @@ def test_a_reading_changes_what_it_says_and_nothing_else():
     assert paint.agent(paint.lines[0]).learning_rate == 0.5
 
 
+def test_the_repository_reading_makes_all_of_its_choices():
+    """Also those about agents that an earlier choice has already replaced."""
+    (panel,) = reading_of("letter", "repository-all").study.panels
+    agents = {line.name: panel.agent(line) for line in panel.lines}
+    assert {agent.ties for agent in agents.values()} == {"first"}
+    ending = {name for name, agent in agents.items() if agent.limit_ends}
+    assert ending == {"pdRM", "1-pdRM", "0-pdRM (ours)", "Q-CRA"}
+    assert agents["CQL-CRA"].counter_values == 20
+
+
 def test_nothing_left_to_retrace_can_end_or_lose():
     for name, paid in (("end", 0), ("lose", -1e5)):
         machine = reading_of("maze", name).study.panels[0].task.machine

@@ -76,7 +76,7 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
 
 
 def test_what_was_proved_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(facts, "CHECKED", ("paint",))
+    monkeypatch.setattr(facts, "CHECKED_DOMAINS", ("paint",))
     monkeypatch.setattr(facts, "DOMAINS", ("paint",))
     monkeypatch.setattr(facts, "size_claims", lambda _records: [])
     once = facts.theory_facts(tmp_path)

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from pdrm.task import Task
 
 
-# --- `pdrm solve`: the optimal value and actions with the whole stack in view, at the starts or at any stack.
+# --- `pdrm solve`: the optimal value and actions with the whole stack in view, at the starts or at
+# any stack.
 
 
 def solve(
@@ -61,9 +62,11 @@ def solve(
     seconds: Annotated[float, Option(help="How long it may take; then it is an error.")] = 60.0,
     as_json: Json = False,
 ) -> None:
-    """Find the optimal value and actions with the whole stack in view, at the start or at any stack, with a proved error.
+    """Find the optimal value and actions with the whole stack in view, at the start or at any
+    stack, with a proved error.
 
-    If moves have chance, the configurations that can be reached must be finitely many. A step limit is not part of the problem.
+    If moves have chance, the configurations that can be reached must be finitely many. A step limit
+    is not part of the problem.
 
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
@@ -121,7 +124,8 @@ def _print(solution: Solution, places: list[dict[str, Any]]) -> None:
         typer.echo(f"… ({len(places)} starts)")
 
 
-# --- `pdrm sizes`: the rows of each kind of policy: the theorems' bounds, what can be reached, what training reached.
+# --- `pdrm sizes`: the rows of each kind of policy: the theorems' bounds, what can be reached, what
+# training reached.
 
 
 def sizes(
@@ -164,8 +168,9 @@ def sizes(
 
 
 def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
-    """The tables of all runs below a folder that learnt this domain with this machine (or counters made from it), as
-    `sizes` takes them. The strings of a table that sees only the top of the stack are not its own."""
+    """The tables of all runs below a folder that learnt this domain with this machine (or counters
+    made from it), as `sizes` takes them. The strings of a table that sees only the top of the stack
+    are not its own."""
     from pdrm.learning.run_folder import POLICY, read_spec
     from pdrm.learning.saved_policy import load_table
     from pdrm.learning.tabular.policy import QPolicy
@@ -193,7 +198,8 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
 
 
 def _find_task(name: str, machine: str | None) -> Task:
-    """The task that a name means; that of a machine alone is in the domain in which every word can happen."""
+    """The task that a name means; that of a machine alone is in the domain in which every word can
+    happen."""
     from pdrm.analysis.size_claims import all_words
     from pdrm.domains import names
     from pdrm.task import Task, find_machine, pushdown_machine
@@ -221,7 +227,8 @@ def print_sizes(record: Sizes) -> None:
         typer.echo(Cells.of(record["blowup"]).text())
 
 
-# --- `pdrm check-k`: what the best k-policy loses, for each k; and `pdrm verify`, which checks a saved certificate.
+# --- `pdrm check-k`: what the best k-policy loses, for each k; and `pdrm verify`, which checks a
+# saved certificate.
 
 COLOURS = {"yes": "green", "no": "red", "undecided": "yellow"}
 
@@ -316,7 +323,8 @@ def verify(
 ) -> None:
     """Check a certificate of `pdrm check-k`, and print what it proves.
 
-    Every step is taken with the readable machine and computed in fractions. Exit code 2: it proves nothing.
+    Every step is taken with the readable machine and computed in fractions. Exit code 2: it proves
+    nothing.
 
     Example: pdrm verify proof.json
     """

@@ -1,4 +1,5 @@
-"""`pdrm doctor`, `pdrm new` and `pdrm explain`: the installation, a project to start from, error codes."""
+"""`pdrm doctor`, `pdrm new` and `pdrm explain`: the installation, a project to start from, error
+codes."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def doctor(as_json: Json = False) -> None:
 
 
 def groups() -> list[dict[str, Any]]:
-    """Packages that serve one purpose: the core first, then each extra, as the installed package declares them."""
+    """Packages that serve one purpose: the core first, then each extra, as the installed package
+    declares them."""
     needed = [Requirement(text) for text in metadata.requires("pdrm") or []]
     found = []
     for name, purpose in FOR.items():
@@ -99,7 +101,8 @@ def find_package(needed: Requirement) -> dict[str, Any]:
 
 
 def jax_devices() -> dict[str, Any]:
-    """The devices of JAX, asked in a separate process, because a broken driver can hang or crash it."""
+    """The devices of JAX, asked in a separate process, because a broken driver can hang or crash
+    it."""
     command = [sys.executable, "-c", ASK_JAX]
     devices: list[str] = []
     fault, wanted = "", "jax"

@@ -119,7 +119,8 @@ def claims(
 
 
 def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
-    """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
+    """Each claim about a figure, and under each reading whether it holds, how many of its parts do,
+    and by how many seeds."""
     from pdrm.paper.readings import cells, count_holding, readings_record
 
     found = cells(folder, seeds)
@@ -138,7 +139,8 @@ def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: 
 
 
 def print_claims(found: Iterable[Mapping[str, Any]], *, details: bool) -> None:
-    """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part). Those not run are a line."""
+    """A line per claim; below it, what its verdict rests on, and each part that fails (with
+    details, every part). Those not run are a line."""
     from pdrm.paper.claims_section import remarks
 
     missing = []
@@ -189,7 +191,8 @@ def report(
         bool, Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
 ) -> None:
-    """Write the report again from recorded runs, of the paper's figures or of your own; nothing is run.
+    """Write the report again from recorded runs, of the paper's figures or of your own; nothing is
+    run.
 
     Example: pdrm report runs/letter-* -o compared
     """
@@ -271,7 +274,7 @@ def _reproduce_readings(
 ) -> None:
     """One reading of some figures, or every reading of all tabular ones; the claims under each."""
     from pdrm.experiments.curves import write_tables
-    from pdrm.experiments.study import recorded
+    from pdrm.experiments.study import recorded_lines
     from pdrm.paper.figures import STUDIES, study
     from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 
@@ -288,7 +291,7 @@ def _reproduce_readings(
         print_claims((claim.record() for claim in judged), details=False)
     every = [*map(study, STUDIES), *(one.study for one in chosen)]
     studies = [one.seeded(seeds) for one in every]
-    write_tables(recorded(studies, pdrm.experiments.Store.below(output)), output)
+    write_tables(recorded_lines(studies, pdrm.experiments.Store.below(output)), output)
     if failed:
         raise typer.Exit(FAILED)
     next_command("pdrm claims {} --readings", output)

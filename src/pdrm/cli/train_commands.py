@@ -59,7 +59,8 @@ def train(
 ) -> None:
     """Train agents; stop with Ctrl-C; the same command resumes.
 
-    Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
+    Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train
+    maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
     from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
     from pdrm.learning.settings import parse_setting
@@ -164,7 +165,8 @@ def evaluate(
 ) -> None:
     """Play trained policies and report their returns.
 
-    With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-*
+    With --json: one record for one run, a list for several. Example: pdrm evaluate
+    runs/letter-q-1-*
     """
     from pdrm.progress import COMPILING, say_if_slow
 
@@ -190,7 +192,8 @@ def evaluate(
     next_command(f"pdrm {watch} {{}}", found[0].folder)
 
 
-# --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters next to the grid, one key forward, one back.
+# --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters next to
+# the grid, one key forward, one back.
 
 KEYS = {"n": 1, "C": 1, "b": -1, "D": -1}
 """Steps by key: n, b, and what → and ← end in."""
@@ -204,7 +207,8 @@ def replay(
 ) -> None:
     """Watch trained policies, the stack (or the counters) next to the grid.
 
-    Keys: n or → one step forward, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-*
+    Keys: n or → one step forward, b or ← one step back, q to quit. Example: pdrm replay
+    runs/letter-q-1-*
     """
     screens: list[str] = []
     for folder in runs or [RUNS]:
@@ -236,7 +240,8 @@ def _show(screens: list[str]) -> None:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-# --- `pdrm film`: an episode of a trained agent as an animated picture, next to its machine and stack.
+# --- `pdrm film`: an episode of a trained agent as an animated picture, next to its machine and
+# stack.
 
 
 def film(
