@@ -47,7 +47,7 @@ def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
         folder = json.loads(pdrm("train", domain, *command).out)[0]["folder"]
         found = json.loads(pdrm("evaluate", folder, "--episodes", 1, "--json").out)
         assert found["optimal_value"] is None
-        assert "optimal value: not known: " in pdrm("evaluate", folder, "--episodes", 1).out
+        assert "optimal value: unknown (" in pdrm("evaluate", folder, "--episodes", 1).out
 
 
 def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):

@@ -177,7 +177,7 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
         ((10, 1), device),
         ((10, 1), device),
     ]
-    assert judged[1].why == "water-17, PPO + 1-pdRM: the run has 2 tests"
+    assert judged[1].why == "water-17, PPO + 1-pdRM: the run has only 2 evaluations"
     page = write_report(found, judged, evidence, theory=False).read_text()
     part = page[page.index('id="study-water"') :]
     assert (tmp_path / "figures" / "water-17.pdf").exists()

@@ -98,11 +98,6 @@ class Section:
     heading: str
     body: Markup
 
-    @property
-    def link(self) -> Markup:
-        """A link to the section."""
-        return html("a", self.heading, href=f"#{self.anchor}")
-
 
 def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
     """The whole page.
@@ -118,13 +113,14 @@ def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
         html("link", rel="icon", href="data:,"),
         html("style", Markup(STYLE)),
     )
+    links = (html("a", part.heading, href=f"#{part.anchor}") for part in sections)
     parts = (
         html("section", html("h2", part.heading), part.body, id=part.anchor) for part in sections
     )
     body = html(
         "body",
         html("header", html("h1", title), introduction),
-        html("nav", join((part.link for part in sections), " ")),
+        html("nav", join(links, " ")),
         html("main", *parts),
     )
     return f"<!doctype html>{html('html', head, body, lang='en')}\n"
@@ -171,8 +167,8 @@ def study_section(
     study: TitledStudy,
     lines: Sequence[Curves],
     folder: Path,
+    note: str | None = None,
     *,
-    note: str = "",
     with_tasks: bool = False,
 ) -> Section:
     """The curves and tables of a study.

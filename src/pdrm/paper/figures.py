@@ -13,41 +13,41 @@ from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 from pdrm.paper.paper_agents import PAPER_AGENTS
 
-# --- The tabular agents by their names in legends: agent, k, and settings
+# --- The tabular agents by their names in legends: agent and k
 
-EXHAUSTIVE = {"counterfactuals": "exhaustive"}
-AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "pdRM": ("q", "full", {}),
-    "1-pdRM": ("q", "1", {}),
-    "2-pdRM": ("q", "2", {}),
-    "3-pdRM": ("q", "3", {}),
-    "4-pdRM": ("q", "4", {}),
-    "CpRM": ("cprm", "full", EXHAUSTIVE),
-    "1-CpRM": ("cprm", "1", EXHAUSTIVE),
-    "2-CpRM": ("cprm", "2", EXHAUSTIVE),
-    "hierarchical pdRM": ("hrm", "full", {}),
-    "hierarchical 1-pdRM": ("hrm", "1", {}),
-    "hierarchical 2-pdRM": ("hrm", "2", {}),
-    "Q-CRA": ("cra-q", "full", {}),
-    "CQL-CRA": ("cra-cql", "full", {}),
-    "0-pdRM (ours)": ("q", "0", {}),
-    "1-CpRM, deduplicated (ours)": ("cprm", "1", {}),
-    "summary (ours)": ("summary", "full", {}),
-}
 NO_STACK = "0-pdRM (ours)"
 DEDUPLICATED = "1-CpRM, deduplicated (ours)"
 SUMMARY = "summary (ours)"
+AGENTS = {
+    "pdRM": ("q", "full"),
+    "1-pdRM": ("q", "1"),
+    "2-pdRM": ("q", "2"),
+    "3-pdRM": ("q", "3"),
+    "4-pdRM": ("q", "4"),
+    "CpRM": ("cprm", "full"),
+    "1-CpRM": ("cprm", "1"),
+    "2-CpRM": ("cprm", "2"),
+    "hierarchical pdRM": ("hrm", "full"),
+    "hierarchical 1-pdRM": ("hrm", "1"),
+    "hierarchical 2-pdRM": ("hrm", "2"),
+    "Q-CRA": ("cra-q", "full"),
+    "CQL-CRA": ("cra-cql", "full"),
+    NO_STACK: ("q", "0"),
+    DEDUPLICATED: ("cprm", "1"),
+    SUMMARY: ("summary", "full"),
+}
+EXHAUSTIVE = {"counterfactuals": "exhaustive"}
+"""Settings of the paper's CpRM agents. Ours are deduplicated."""
 
 
-def _lines(*names: str, **settings: float) -> list[AgentLine]:
+def _lines(*names: str, **settings: Any) -> list[AgentLine]:
     """Lines of tabular agents with the same additional settings."""
     lines = []
     for name in names:
-        agent, k, defaults = AGENTS[name]
-        line = AgentLine(
-            name=name, agent=agent, k=k, settings={**defaults, **settings}, ours="ours" in name
-        )
-        lines.append(line)
+        agent, k = AGENTS[name]
+        ours = "ours" in name
+        given = {**EXHAUSTIVE, **settings} if agent == "cprm" and not ours else settings
+        lines.append(AgentLine(name=name, agent=agent, k=k, settings=given, ours=ours))
     return lines
 
 

@@ -63,17 +63,19 @@ def write_report(
     folder = evidence.folder
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
-    row: list[Markup] = []
-    study_sections: list[Section] = []
-    for shown, curves in studies:
-        if shown.name in (*STUDIES, "water"):
-            row += paper_figures(shown, curves, figures)
-        note = NOTES.get(shown.name, "")
-        study_sections.append(study_section(shown, curves, figures, note=note))
+    row = [
+        figure
+        for shown, curves in studies
+        if shown.name in (*STUDIES, "water")
+        for figure in paper_figures(shown, curves, figures)
+    ]
     sections = [
         Section("figures", "The paper's figures", html("div", *row, class_="row")),
         claims_section(judged, {shown.name: anchor(shown) for shown, _ in studies}),
-        *study_sections,
+        *(
+            study_section(shown, curves, figures, NOTES.get(shown.name))
+            for shown, curves in studies
+        ),
         _episodes_section([curves for _, curves in lines]),
     ]
     if theory:
