@@ -120,7 +120,7 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
     (bad / "checkpoint.npz").write_bytes(b"half")
     outcome = pdrm("run", study, "--workers", 1, "-o", out)
     assert outcome.code == 1
-    assert "1 run failed" in outcome.err
+    assert "failed runs: 1" in outcome.err
     assert "maze-5x5 1-CpRM seed 1: error[E0805]" in outcome.err
     assert "Traceback" not in outcome.err
 

@@ -308,9 +308,9 @@ def _describe(machine: AnyMachine) -> str:
         kind = "reward machine"
     else:
         kind = f"pushdown reward machine with {plural(len(machine.stack), 'stack symbol')}"
-    states = plural(len(machine.states), "state")
+    states = f"{plural(len(machine.states), 'state')}, {len(machine.final)} final"
     rules = plural(len(machine.transitions), "rule")
-    return f"{kind}, {states}, {len(machine.final)} final, {rules}; otherwise {machine.otherwise}"
+    return f"{kind}, {states}, {rules}; otherwise {machine.otherwise}"
 
 
 # --- `pdrm domains`: the list of domains, or the map, starts and states of a domain

@@ -72,9 +72,7 @@ class Commands(TyperGroup):
 def load_command(name: str) -> Any:
     """Import a command."""
     module = import_module(f"pdrm.cli.{COMMANDS[name]}")
-    single = typer.Typer(
-        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
-    )
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
     # A word can start with `-`, the empty label, which is not an option.
     settings = {"ignore_unknown_options": name in ("step", "draw")}
     single.command(name, context_settings=settings)(vars(module)[name.replace("-", "_")])

@@ -16,7 +16,6 @@ import pdrm.learning
 from pdrm.cli.arguments import Json, Seeds
 from pdrm.cli.output import FAILED, coloured, next_command, print_json
 from pdrm.errors import ConflictingOptions, NotRecorded, UnknownStudy
-from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.experiments.study import Results, Study
@@ -35,8 +34,8 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
     """Run studies with a progress bar, and write the tables."""
     results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
     if results.failures:
-        count = plural(len(results.failures), "run")
-        typer.echo(f"{count} failed; repeat the command to retry", err=True)
+        message = f"failed runs: {len(results.failures)}; repeat the command to retry"
+        typer.echo(message, err=True)
     return results
 
 

@@ -31,7 +31,6 @@ from pdrm.learning.evaluation import UNIT_OF, check_axes, find_successes
 from pdrm.learning.run import Run, Runs
 from pdrm.learning.run_folder import RunSpec
 from pdrm.task import Task
-from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import CurveLine
@@ -114,8 +113,8 @@ class Curves:
     """The runs, one per seed; empty if they came with the package."""
 
     def __repr__(self) -> str:
-        size = f"{plural(len(self.seeds), 'seed')}, {plural(len(self.at), 'evaluation')}"
-        return f"<Curves of {self.line.name} on {self.panel.name}: {size}>"
+        counts = f"seeds {len(self.seeds)}, evaluations {len(self.at)}"
+        return f"<Curves of {self.line.name} on {self.panel.name}: {counts}>"
 
     @property
     def scaled(self) -> bool:

@@ -126,7 +126,8 @@ def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
     return f"<!doctype html>{html('html', head, body, lang='en')}\n"
 
 
-PAGE, FIGURES = "index.html", "figures"
+PAGE = "index.html"
+FIGURES = "figures"
 PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "pygraphviz")
 INTRODUCTION = Markup(
     '<p class="lead">Curves are medians over the seeds, with bands from the 25th to the 75th '

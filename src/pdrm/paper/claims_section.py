@@ -124,4 +124,4 @@ def _cell(cell: Cell | None) -> Markup:
     origin = " (packaged)" if cell.came_with_package else ""
     basis = html("div", cell.rests + origin, class_="soft")
     parts = details("parts", _parts(cell.record["parts"])) if cell.record["parts"] else ""
-    return _verdict(cell.verdict) + basis + parts
+    return _verdict(cell.record["verdict"]) + basis + parts

@@ -15,8 +15,14 @@ from pdrm.learning.settings import PAPER_SETTINGS
 
 FACTS = "facts.json"
 CHECKED_DOMAINS = (
-    *("letter", "maze-5x5", "maze-10x10", "multi-10x10"),
-    *("deliver-8", "deliver-4-8", "paint", "echo"),
+    "letter",
+    "maze-5x5",
+    "maze-10x10",
+    "multi-10x10",
+    "deliver-8",
+    "deliver-4-8",
+    "paint",
+    "echo",
 )
 KS = range(6)
 SECONDS = 10.0

@@ -168,15 +168,22 @@ MULTI = _study(
 PLAIN = ("1-pdRM", "2-pdRM", "pdRM")
 COUNTERFACTUAL = ("1-CpRM", "2-CpRM", "CpRM")
 HIERARCHICAL = ("hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM")
-NINE = (*PLAIN, *COUNTERFACTUAL, *HIERARCHICAL)
-SIX = (*PLAIN[:2], *COUNTERFACTUAL[:2], *HIERARCHICAL[:2])
-OURS = (NO_STACK, DEDUPLICATED)
 
 DELIVER = _study(
     "deliver",
     "DeliverWorld",
-    _panel("deliver-8", "DeliverWorld-8", "Figure 4, left", _lines(*NINE, *OURS)),
-    _panel("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", _lines(*SIX, *OURS)),
+    _panel(
+        "deliver-8",
+        "DeliverWorld-8",
+        "Figure 4, left",
+        _lines(*PLAIN, *COUNTERFACTUAL, *HIERARCHICAL, NO_STACK, DEDUPLICATED),
+    ),
+    _panel(
+        "deliver-4-8",
+        "DeliverWorld-4-8",
+        "Figure 4, right",
+        _lines(*PLAIN[:2], *COUNTERFACTUAL[:2], *HIERARCHICAL[:2], NO_STACK, DEDUPLICATED),
+    ),
 )
 DELIVER_LONGER = _study(
     "deliver-longer",

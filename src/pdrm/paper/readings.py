@@ -162,8 +162,7 @@ def _drawn_places(seed: int) -> tuple[Task, Task]:
 PYTHON_UPDATES_PER_SECOND = 45_000
 TREASURE_DISTANCE = {10: 15, 20: 24}
 """The distance of the treasure in generated mazes by size, as in the catalogue's mazes."""
-MAZE_SEEDS = range(1, 21)
-MAP_SEEDS = range(1, 6)
+
 SETS = (*product((4, 16, 64), range(1, 6)), *product((256, 1_024), range(1, 3)))
 """Numbers of sequences of DeliverWorld, with seeds."""
 NINE = 9
@@ -232,7 +231,7 @@ MAZE: Choices = {
     "python": ("exhaustive CpRM at 45,000 updates per second, not a million", _at_python_speed),
     **{
         f"maze-{seed}": (f"generated mazes of 10×10 and 20×20, seed {seed}", _maze(seed))
-        for seed in MAZE_SEEDS
+        for seed in range(1, 21)
     },
 }
 DELIVER: Choices = {
@@ -252,7 +251,7 @@ DELIVER: Choices = {
             f"the places at random cells, seed {seed}",
             _deliver(partial(_drawn_places, seed)),
         )
-        for seed in MAP_SEEDS
+        for seed in range(1, 6)
     },
     "nine": (
         "DeliverWorld-4-8 is evaluated with nine deliveries",
@@ -331,10 +330,6 @@ class Cell:
     came_with_package: bool
 
     @property
-    def verdict(self) -> str:
-        return str(self.record["verdict"])
-
-    @property
     def rests(self) -> str:
         """The number of parts that hold, and of seeds, as text."""
         parts = self.record["parts"]
@@ -382,7 +377,7 @@ def count_holding(cells: Iterable[Cell], claim: str) -> str:
     >>> count_holding([Cell("paint", name, record, False) for name in ("default", "slow")], "paint")
     '2 of 2'
     """
-    verdicts = [cell.verdict for cell in cells if cell.record["id"] == claim]
+    verdicts = [cell.record["verdict"] for cell in cells if cell.record["id"] == claim]
     judged = [verdict for verdict in verdicts if verdict != NOT_RUN]
     return f"{judged.count(HOLDS)} of {len(judged)}"
 
