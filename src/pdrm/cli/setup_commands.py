@@ -83,8 +83,9 @@ def groups() -> list[dict[str, Any]]:
             quote(package["name"] + package["wanted"]) for package in packages if not package["ok"]
         ]
         fix = f"{PIP} {' '.join(missing)}" if missing else ""
-        group = {"name": name, "for": purpose, "ok": not missing, "packages": packages, "fix": fix}
-        found.append(group)
+        found.append(
+            {"name": name, "for": purpose, "ok": not missing, "packages": packages, "fix": fix}
+        )
     return found
 
 

@@ -34,8 +34,7 @@ def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Resul
     """Run studies with a progress bar, and write the tables."""
     results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
     if results.failures:
-        message = f"failed runs: {len(results.failures)}; repeat the command to retry"
-        typer.echo(message, err=True)
+        typer.echo(f"failed runs: {len(results.failures)}; repeat to retry", err=True)
     return results
 
 
@@ -282,8 +281,8 @@ def _reproduce_readings(
         raise UnknownStudy("--reading needs a figure", fix=fix)
     n_failures = 0
     for number, reading in enumerate(chosen, 1):
-        progress = f"{number} of {len(chosen)}"
-        typer.echo(f"{reading.figure}, {reading.name} ({progress}): {reading.about}")
+        about = f"{reading.figure}, {reading.name}: {reading.about}"
+        typer.echo(f"reading {number} of {len(chosen)}: {about}")
         note_run(reading, output)
         results = run_shown([reading.study.seeded(seeds)], output, workers)
         n_failures += len(results.failures)

@@ -176,8 +176,7 @@ def evaluate(
     loaded = [pdrm.Run.load(folder) for folder in runs or [RUNS]]
     for run in loaded:
         if not run.done:
-            message = "is not finished; repeat the command that started it to resume"
-            typer.echo(f"{run.folder} {message}", err=True)
+            typer.echo(f"{run.folder} is not finished; repeat its command to resume", err=True)
     with say_if_slow(COMPILING):
         records = [run.evaluate(episodes, seed) for run in loaded]
         for run, record in zip(loaded, records, strict=True):

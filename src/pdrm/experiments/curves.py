@@ -332,7 +332,7 @@ def curve_rows(study: TitledStudy, curves: Curves) -> Iterator[CurveRow]:
     """A row for each evaluation of each run of a line."""
     line_columns = _line_columns(study, curves)
     values = (curves.returns, curves.normalised, curves.steps, curves.success)
-    means = [value.mean(axis=2) for value in values]
+    means = [array.mean(axis=2) for array in values]
     for s, seed in enumerate(curves.seeds):
         for t, at in enumerate(curves.at.tolist()):
             other = nan if curves.across is None else float(curves.across[s, t])

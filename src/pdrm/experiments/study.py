@@ -134,9 +134,8 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        n_lines = len(list(self.lines()))
-        n_seeds = len(self.seed_numbers)
-        counts = f"panels {len(self.panels)}, lines {n_lines}, seeds {n_seeds}"
+        lines = list(self.lines())
+        counts = f"panels {len(self.panels)}, lines {len(lines)}, seeds {len(self.seed_numbers)}"
         return f"<Study {self.name!r}: {counts}>"
 
     def _repr_html_(self) -> str:
@@ -393,8 +392,8 @@ def run_study(
         outcome = train_all(runs, store.root, workers, largest_policy=MAX_POLICY_BYTES, shown=shown)
     except KeyboardInterrupt:
         done = sum(store.run(run.spec).done for run in runs)
-        message = f"stopped: {done:,} of {len(runs):,} runs are finished and kept in {path}"
-        raise Interrupted(f"{message}; the same command resumes") from None
+        kept_runs = f"{done:,} of {len(runs):,} runs are done, kept in {path}"
+        raise Interrupted(f"stopped; {kept_runs}: the same command resumes") from None
     failures = outcome.failures
     lines = recorded_lines(studies, store)
     if failures and not lines:

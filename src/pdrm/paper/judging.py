@@ -50,9 +50,8 @@ class Evidence:
         study, its_panel = self._find_panel(panel)
         key = (panel, line)
         if key not in self._read:
-            agent_line = its_panel.line(line)
             seeded = study.seeded(self.seeds)
-            self._read[key] = known_curves(seeded, its_panel, agent_line, self.store)
+            self._read[key] = known_curves(seeded, its_panel, its_panel.line(line), self.store)
         curves = self._read[key]
         if curves is None:
             raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
