@@ -61,10 +61,10 @@ def solve(
     seconds: Annotated[float, Option(help="Time limit; exceeding it is an error.")] = 60.0,
     as_json: Json = False,
 ) -> None:
-    """Compute the optimal value and actions, with a proved error bound.
+    """Compute the optimal value and actions.
 
-    Policies see the whole stack, and there is no step limit. In a stochastic domain, only finitely
-    many configurations can be reachable.
+    The error bound is proved. Policies see the whole stack, and there is no step limit. In a
+    stochastic domain, only finitely many configurations can be reachable.
 
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
@@ -141,7 +141,9 @@ def sizes(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Count table rows: the bounds of Theorems 1 to 4, reachable rows, and rows seen in training.
+    """Count table rows: bounds, reachable, and seen in training.
+
+    The bounds are those of Theorems 1 to 4.
 
     Example: pdrm sizes maze-10x10 --k 0,1,2 --runs runs
     """
@@ -250,9 +252,10 @@ def check_k(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bound the loss of the best policy that sees the top k symbols, for each k.
+    """Bound the loss of the best k-policy, for each k.
 
-    If stopped by --seconds or Ctrl-C, prints the current bounds.
+    A k-policy sees the top k symbols of the stack. If stopped by --seconds or Ctrl-C, the command
+    prints the current bounds.
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
@@ -312,9 +315,10 @@ def verify(
     machine: MachineName = None,
     as_json: Json = False,
 ) -> None:
-    """Check a certificate of `pdrm check-k`, and print the proved claim.
+    """Check a certificate of `pdrm check-k`.
 
-    The checker uses exact fractions and the readable machine. The exit code is 2 if it fails.
+    Prints the proved claim. The checker uses exact fractions and the readable machine. The exit
+    code is 2 if it fails.
 
     Example: pdrm verify proof.json
     """

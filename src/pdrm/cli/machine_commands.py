@@ -150,7 +150,9 @@ def draw(
         Option("-o", "--output", help="A .svg, .png, .pdf, .dot or .tex file; - prints SVG."),
     ] = STANDARD,
 ) -> None:
-    """Draw a machine as SVG, PNG, PDF, DOT or TikZ, or its run on a word as SVG or PNG.
+    """Draw a machine, or its run on a word.
+
+    Machines as SVG, PNG, PDF, DOT or TikZ, runs as SVG or PNG.
 
     Example: pdrm draw letter -o letter.svg
     """
@@ -201,7 +203,7 @@ def combine(
         str, Option(help="first: as soon as --when holds; end: at the event `end`.")
     ] = "first",
 ) -> None:
-    """Combine machines into a machine that runs them together and adds their rewards.
+    """Combine machines, which run together and add their rewards.
 
     Parts are named after their files.
 
@@ -329,7 +331,7 @@ def domains(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the domains, or show the map, starts, states and events of a domain.
+    """List the domains, or show the map and states of a domain.
 
     Example: pdrm domains maze-5x5
     """

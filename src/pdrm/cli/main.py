@@ -96,7 +96,7 @@ def _options(
     version: Annotated[bool, Option("--version", help="Print the version.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Do not print hints.")] = False,
 ) -> None:
-    """Pushdown reward machines: write, check, draw and train on tasks that need a stack."""
+    """Pushdown reward machines for reinforcement learning tasks that need a stack."""
     if version:
         typer.echo(f"pdrm {__version__}")
         raise typer.Exit

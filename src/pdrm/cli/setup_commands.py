@@ -41,7 +41,7 @@ PIP = f"{quote(sys.executable)} -m pip install"
 
 
 def doctor(as_json: Json = False) -> None:
-    """Check the installation: packages, missing extras, and the devices of JAX.
+    """Check the installed packages and the devices of JAX.
 
     The exit code is 1 if a core package is missing.
 
@@ -150,7 +150,7 @@ def new(
         bool, Option("--gym", help="Use your own Gymnasium environment instead of a map.")
     ] = False,
 ) -> None:
-    """Create a small working project: a task, a domain, a study and a test.
+    """Create a small project with a task, a study and a test.
 
     Example: pdrm new garden
     """

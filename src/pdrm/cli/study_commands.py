@@ -186,7 +186,9 @@ def report(
         bool, Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
 ) -> None:
-    """Write the report on recorded runs of the paper's figures or your own. Nothing is run.
+    """Write the report on recorded runs. Nothing is run.
+
+    The runs can be of the paper's figures or your own.
 
     Example: pdrm report runs/letter-* -o compared
     """
@@ -236,9 +238,11 @@ def reproduce(
         Path, Option("-o", "--output", help="The folder for runs, tables and the report.")
     ] = REPORT,
 ) -> None:
-    """Run the paper's experiments, judge its claims, and write the report.
+    """Run the paper's experiments and judge its claims.
 
-    After Ctrl-C, the same command resumes. Example: pdrm reproduce letter --seeds 2
+    Also writes the report. After Ctrl-C, the same command resumes.
+
+    Example: pdrm reproduce letter --seeds 2
     """
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.figures import DEEP, figures, study

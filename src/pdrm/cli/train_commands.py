@@ -206,7 +206,7 @@ def replay(
     seed: Seed = 0,
     plain: Annotated[bool, Option("--plain", help="Print all steps without waiting.")] = False,
 ) -> None:
-    """Watch trained policies, with the stack (or the counters) next to the grid.
+    """Watch trained policies, with the grid and the stack.
 
     Keys: n or → one step forward, b or ← one step back, q to quit.
 
