@@ -67,7 +67,7 @@ def _read_source(made: FunctionType | type) -> str:
 
 
 def _find_used(made: FunctionType | type) -> Iterator[Any]:
-    """Defaults and captured variables of a function or of methods, and the module variables used."""
+    """Defaults, captured variables and used module variables of a function or of methods."""
     functions = [made] if isinstance(made, FunctionType) else vars(made).values()
     for function in functions:
         if not isinstance(function, FunctionType):

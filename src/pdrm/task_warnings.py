@@ -122,8 +122,7 @@ class EarlyAcceptance(TaskWarning):
     """
 
     def __init__(self, where: Where | None = None, words: tuple[str, str] | None = None) -> None:
-        """Describe the warning; `words` are a word of the language and a longer one that starts
-        so."""
+        """`words`: a word of the language, and a longer word that starts with it."""
         message = "the task is done at the first label that makes it true, whatever follows"
         if words is not None:
             short, long = words
