@@ -33,9 +33,7 @@ PANEL: Kinds = dict.fromkeys(("name", "domain", "title", "machine"), str)
 PANEL |= {"success": (str, list), "settings": dict, "agents": list}
 AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
 AGENT |= {"k": (int, str), "settings": dict}
-SHAPE = (
-    "see docs/studies.md: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
-)
+SHAPE = "see docs/studies.md: name, seeds, and [[panels]] with a domain and [[panels.agents]]"
 
 
 def read_toml_study(path: Path) -> Study:

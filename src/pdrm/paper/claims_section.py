@@ -66,9 +66,9 @@ def _parts(parts: Sequence[Mapping[str, Any]]) -> Markup:
     def describe(part: Mapping[str, Any]) -> str:
         return f"{part['text']} ({numbers_text(part['numbers'])})"
 
-    failing = [f"not so: {describe(part)}" for part in parts if not part["holds"]]
+    failing = [describe(part) for part in parts if not part["holds"]]
     holding = [describe(part) for part in parts if part["holds"]]
-    body = join(html("div", text, class_="soft") for text in failing)
+    body = join(html("div", f"fails: {text}", class_="soft") for text in failing)
     if holding:
         body += details(f"parts that hold: {len(holding)}", bullets(holding))
     return body

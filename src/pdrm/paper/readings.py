@@ -137,7 +137,8 @@ def _maze(seed: int) -> Change:
 def _deliver(draw: Callable[[], tuple[Task, Task]]) -> Change:
     """Other tasks for DeliverWorld-8 and DeliverWorld-4-8."""
     tasks = cache(draw)
-    return lambda panel: _with_task(panel, tasks()[panel.name == "deliver-4-8"])
+    order = ("deliver-8", "deliver-4-8")
+    return lambda panel: _with_task(panel, tasks()[order.index(panel.name)])
 
 
 def _drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
@@ -147,9 +148,9 @@ def _drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
 
 
 def _nine_deliveries() -> tuple[Task, Task]:
-    """DeliverWorld with nine deliveries in evaluations."""
-    short = sequences_of(catalogue("deliver"))[1]
-    return deliver_tasks(draw_sequences(NINE, len(short), 0), short)
+    """DeliverWorld with nine deliveries in evaluations, as in Appendix E."""
+    _, short = sequences_of(catalogue("deliver"))
+    return deliver_tasks(draw_sequences(9, len(short), 0), short)
 
 
 def _drawn_places(seed: int) -> tuple[Task, Task]:
@@ -165,8 +166,7 @@ TREASURE_DISTANCE = {10: 15, 20: 24}
 
 SETS = (*product((4, 16, 64), range(1, 6)), *product((256, 1_024), range(1, 3)))
 """Numbers of sequences of DeliverWorld, with seeds."""
-NINE = 9
-"""Deliveries in the evaluations of DeliverWorld-4-8 according to Appendix E."""
+
 SLOW_RATES = {
     name: PAPER_SETTINGS["deliver-8"][name]
     for name in ("learning_rate", "epsilon_decay", "epsilon_least")

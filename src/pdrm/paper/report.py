@@ -130,7 +130,8 @@ def find_results(folders: Sequence[Path], seeds: int | None) -> Results:
     elif len(folders) == 1 and evidence.anything:
         lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
     elif any(map(list_runs, folders)):
-        folder = folder.parent if (folder / RUN_RECORD).exists() else folder
+        if (folder / RUN_RECORD).exists():
+            folder = folder.parent
         lines = compare_runs(folders)
     if not lines:
         fault = f"{folder} contains no finished runs"
