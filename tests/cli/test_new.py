@@ -1,4 +1,4 @@
-"""`pdrm new`: projects that train at once, and never at the cost of what is there."""
+"""`pdrm new`: projects that work immediately, and never overwrite files."""
 
 import csv
 import subprocess

@@ -1,4 +1,4 @@
-"""The paper's figures, studies of one's own and claims from the command line."""
+"""The paper's figures, your own studies and claims from the command line."""
 
 import csv
 import json
@@ -92,7 +92,7 @@ def test_run_a_study(pdrm, study, tmp_path):
         assert (out / name).exists()
 
 
-def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp_path):
+def test_the_report_of_a_study_can_be_rewritten_from_its_folder(pdrm, study, tmp_path):
     out = tmp_path / "out"
     pdrm("run", study, "--workers", 1, "-o", out)
     drawn = {name: (out / name).read_bytes() for name in ("curves.svg", "index.html")}
@@ -111,7 +111,7 @@ def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp
     assert (tmp_path / "plain/index.html").exists()
 
 
-def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_path):
+def test_a_failed_run_exits_with_1_after_the_others(pdrm, study, tmp_path):
     out = tmp_path / "out"
     assert pdrm("run", study, "--workers", 1, "-o", out).code == 0
     bad = next((out / "runs").glob("*cprm*seed1*"))
@@ -142,7 +142,7 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
         ("report", "E1104"),
     ],
 )
-def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
+def test_errors_exit_with_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = pdrm(*arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
@@ -150,7 +150,7 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_leaves_everything_to_go_on_from(study, tmp_path):
+def test_ctrl_c_leaves_everything_to_resume(study, tmp_path):
     study.write_text(
         STUDY.replace("episodes = 300", "episodes = 20000").replace("seeds = 2", "seeds = 1")
     )

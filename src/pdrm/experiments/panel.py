@@ -67,11 +67,13 @@ def name_agents(agents: Sequence[AgentLike]) -> list[str]:
         settings.append(field_values(agent.agent if isinstance(agent, ThirdPartyAgent) else agent))
     unique_names = []
     for name, fields in zip(names, settings, strict=True):
-        same_name = [others for others, other in zip(settings, names, strict=True) if other == name]
+        same_name = [
+            other for other, other_name in zip(settings, names, strict=True) if other_name == name
+        ]
         differing = [
             f", {setting}={value}"
             for setting, value in fields.items()
-            if any(others.get(setting) != value for others in same_name)
+            if any(other.get(setting) != value for other in same_name)
         ]
         unique_names.append(name + "".join(differing))
     return unique_names
