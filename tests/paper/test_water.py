@@ -169,7 +169,7 @@ def test_figure_5_runs_like_others_and_own_runs_replace_the_recording(tmp_path):
     )
     evidence = Evidence(tmp_path, studies=(whole,))
     judged = judge_claims(evidence, {"water"})
-    assert evidence.anything
+    assert evidence.has_runs
     device = before.recorded_on
     assert [(one.seeds, one.recorded_on) for one in judged] == [
         ((1, 1), device),

@@ -99,7 +99,7 @@ def claims(
     from pdrm.paper.judging import Evidence
 
     evidence = Evidence(folder, seeds)
-    if not evidence.anything:
+    if not evidence.has_runs:
         fault = f"{folder} contains no runs of the paper's figures"
         raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2")
     records = [claim.record() for claim in judge_claims(evidence)]
@@ -125,7 +125,7 @@ def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: 
         for cell in verdicts:
             if cell.record["id"] == claim:
                 origin = ", packaged" if cell.came_with_package else ""
-                typer.echo(f"  {_verdict(cell.record)} {cell.reading:<16} {cell.rests}{origin}")
+                typer.echo(f"  {_verdict(cell.record)} {cell.reading:<16} {cell.basis}{origin}")
                 if details:
                     _print_parts(cell.record["parts"])
     next_command("pdrm reproduce letter --reading repository -o {}", folder)

@@ -122,6 +122,6 @@ def _cell(cell: Cell | None) -> Markup:
     if cell is None:
         return badge("not run", "none")
     origin = " (packaged)" if cell.came_with_package else ""
-    basis = html("div", cell.rests + origin, class_="soft")
+    seeds = html("div", cell.basis + origin, class_="soft")
     parts = details("parts", _parts(cell.record["parts"])) if cell.record["parts"] else ""
-    return _verdict(cell.record["verdict"]) + basis + parts
+    return _verdict(cell.record["verdict"]) + seeds + parts

@@ -59,7 +59,7 @@ class Evidence:
         return curves
 
     @property
-    def anything(self) -> bool:
+    def has_runs(self) -> bool:
         """True if the folder contains a run of the paper's figures."""
         runs = (run for study in self._studies() for run in study.seeded(self.seeds).runs())
         return any(self.store.run(spec).done for _, _, spec in runs)
@@ -132,7 +132,7 @@ class Claim:
     study: str
     """The study whose figure shows it ("" if none)."""
     rules: tuple[Rule, ...]
-    afterwards: str = ""
+    late_choice: str = ""
     """A choice made after seeing results that affects the verdict."""
 
 
@@ -187,7 +187,7 @@ class JudgedClaim:
             "rests_on": lines,
             "parts": [part._asdict() for part in self.parts],
             "why": self.why,
-            "chosen_after_results": self.claim.afterwards,
+            "chosen_after_results": self.claim.late_choice,
             "knife_edge": self.knife_edge,
         }
 

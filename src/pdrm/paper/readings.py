@@ -330,7 +330,7 @@ class Cell:
     came_with_package: bool
 
     @property
-    def rests(self) -> str:
+    def basis(self) -> str:
         """The number of parts that hold, and of seeds, as text."""
         parts = self.record["parts"]
         seeds = self.record["seeds"]

@@ -127,7 +127,7 @@ def find_results(folders: Sequence[Path], seeds: int | None) -> Results:
     lines: list[tuple[Study, Curves]] = []
     if own_studies:
         lines = recorded_lines([study.seeded(seeds) for study in own_studies], evidence.store)
-    elif len(folders) == 1 and evidence.anything:
+    elif len(folders) == 1 and evidence.has_runs:
         lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
     elif any(map(list_runs, folders)):
         if (folder / RUN_RECORD).exists():
