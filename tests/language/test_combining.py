@@ -57,7 +57,7 @@ def test_a_machine_that_was_combined_is_one_like_any_other(parts, tmp_path):
     pdrm.save(machine, tmp_path / "both.json")
     assert pdrm.load(tmp_path / "both.json") == machine
     without = pdrm.combine([parts["b"], parts["c"]], "or")
-    assert without.leaves_stack
+    assert without.is_reward_machine
 
 
 def brackets(**paid):

@@ -58,7 +58,7 @@ def test_loops_and_maps_are_unrolled():
 
 def test_the_header_decides_the_kind():
     head = "events a\nstart u\notherwise error\n"
-    assert parse(head + "u -> u : a, 1").leaves_stack
+    assert parse(head + "u -> u : a, 1").is_reward_machine
     assert isinstance(parse("stack #\n" + head + "u -> u : a, # / #, 1"), PushdownRewardMachine)
     assert isinstance(
         parse("counters 2\n" + head + "u -> u : a, [0, -] / [+1, -2], 1"), CountingRewardAutomaton

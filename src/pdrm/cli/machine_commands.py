@@ -302,7 +302,7 @@ def _size(machine: AnyMachine) -> str:
     """The machine's kind and numbers in a line."""
     if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
         kind = f"counting reward automaton with {machine.counters} counters"
-    elif machine.leaves_stack:
+    elif machine.is_reward_machine:
         kind = "reward machine"
     else:
         kind = f"pushdown reward machine with {len(machine.stack)} stack symbols"

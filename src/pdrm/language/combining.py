@@ -155,7 +155,7 @@ class Part:
 
     def push(self, state: str, top: str | None, acting: RuleOrOtherwise) -> Stack | None:
         """The symbols that replace the top; None if the part has no stack, or is finished."""
-        if self.machine.leaves_stack or state in self.machine.final:
+        if self.machine.is_reward_machine or state in self.machine.final:
             return None
         return acting.replacement(top)
 
@@ -193,7 +193,7 @@ class Product:
         self.start = Place(tuple(part.machine.start for part in parts), RUN)
         machines = [part.machine for part in parts]
         self.bottom: Symbol = tuple(
-            FILLER if machine.leaves_stack else machine.stack[0] for machine in machines
+            FILLER if machine.is_reward_machine else machine.stack[0] for machine in machines
         )
         self.empty: Symbol = (None,) * len(parts)
         """Lies below all other symbols."""
@@ -229,7 +229,7 @@ class Product:
         )
 
     def _name_symbol(self, symbol: Symbol) -> str:
-        stacked = [not part.machine.leaves_stack for part in self.parts]
+        stacked = [not part.machine.is_reward_machine for part in self.parts]
         return ".".join(filter(None, compress(symbol, stacked))) or FILLER
 
     def _holds(self, place: Place) -> bool:

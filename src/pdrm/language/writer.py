@@ -145,7 +145,7 @@ def header_of(machine: AnyMachine) -> dict[str, Any]:
         header["exclusive"] = machine.exclusive
     if isinstance(machine, CountingRewardAutomaton):
         header["counters"] = machine.counters
-    elif not machine.leaves_stack:
+    elif not machine.is_reward_machine:
         header["stack"] = machine.stack
     if machine.states != states_of(machine.start, machine.final, machine.transitions):
         header["states"] = machine.states

@@ -148,7 +148,7 @@ def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
         yield from _find_paying_loops(machine, readings)
 
     def describe(heads: list[Head]) -> str:
-        if machine.leaves_stack:
+        if machine.is_reward_machine:
             return ""
         return f" with top {' or '.join(head.top or '(empty)' for head in heads)}"
 
@@ -279,7 +279,7 @@ def find_paying_loops(
 
 def _find_paying_loops(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
-    if not machine.final or machine.leaves_stack:
+    if not machine.final or machine.is_reward_machine:
         return
     moves: dict[tuple[Any, str | None], list[PaidMove]] = defaultdict(list)
     for head, applying in readings.items():

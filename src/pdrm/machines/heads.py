@@ -36,7 +36,7 @@ class PushdownRules(Machine[Transition, Configuration, Step]):
     stack: tuple[str, ...]
 
     @cached_property
-    def leaves_stack(self) -> bool:
+    def is_reward_machine(self) -> bool:
         """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
         plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
         return plain and self.stack == (BOTTOM,)

@@ -149,7 +149,7 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
             steps.append(self._step(steps[-1].after, label))
         finished = steps[-1].after.state in self.final
         unread = len(labels) + 1 - len(steps)
-        return MachineRun(tuple(steps), unread, finished, self.leaves_stack)
+        return MachineRun(tuple(steps), unread, finished, self.is_reward_machine)
 
     @abstractmethod
     def _step(self, before: C, label: Label) -> S:
@@ -169,13 +169,13 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
     # --- Its parts
 
     @property
-    def leaves_stack(self) -> bool:
+    def is_reward_machine(self) -> bool:
         """It is a reward machine: it has no stack, or one that no rule looks at or changes."""
         return False
 
     def rule_text(self, rule: Rule) -> str:
         """A rule as it is written in a file of this machine."""
-        return rule.plain_text if self.leaves_stack else str(rule)
+        return rule.plain_text if self.is_reward_machine else str(rule)
 
     # --- The checks that differ between kinds of machine
 

@@ -166,7 +166,7 @@ class PushdownRewardMachine(PushdownRules):
                     else one
                     for one in there
                 ]
-            yield "" if self.leaves_stack else f" and top {top or NONE}", there
+            yield "" if self.is_reward_machine else f" and top {top or NONE}", there
 
 
 # --- Endless silent moves, decided exactly

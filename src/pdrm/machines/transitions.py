@@ -239,7 +239,7 @@ class MachineRun(Displayed, Generic[S_co]):
     steps: tuple[S_co, ...]
     unread: int
     finished: bool
-    leaves_stack: bool
+    is_reward_machine: bool
     """The machine is a reward machine."""
 
     def __repr__(self) -> str:
