@@ -143,7 +143,7 @@ class Part:
     machine: PushdownRewardMachine
     weight: float
 
-    def readings(self, state: str, top: str | None) -> Iterator[tuple[Guard, RuleOrOtherwise]]:
+    def rules(self, state: str, top: str | None) -> Iterator[tuple[Guard, RuleOrOtherwise]]:
         """Guards in the order in which they are tried, and what acts; other labels are errors."""
         rules = self.machine.rules_from[state]
         for rule in sorted(rules, key=lambda rule: rule.top == ANY):  # one that names the top first
@@ -241,7 +241,7 @@ class Product:
                 told.append(part.name)
         return self.when.holds(frozenset(told))
 
-    def _settle(self, place: Place) -> Place:
+    def _evaluate_when(self, place: Place) -> Place:
         """Judge a state in which no silent move can follow."""
         if place.phase == JUDGE or self.accept == "first":
             if self._holds(place):
@@ -263,7 +263,7 @@ class Product:
         ]
         if any(silent):
             return [self._join(head, [rule or STAY for rule in silent], place.phase, None)]
-        settled = self._settle(place)
+        settled = self._evaluate_when(place)
         if settled != place:
             return [DraftMove(None, settled, (top,), 0.0)]
         found: dict[DraftMove, int] = {}
@@ -282,7 +282,7 @@ class Product:
         for part, state, top in zip(self.parts, head[0].states, head[1], strict=True):
             split: list[tuple[int, list[RuleOrOtherwise]]] = []
             for left, before in cases:
-                for guard, acting in part.readings(state, top):
+                for guard, acting in part.rules(state, top):
                     if isinstance(guard, Exactly):  # it is exact about the part's own events
                         guard = spell_out(guard, part.machine.events)
                     held = self.sets.holding(guard).node
@@ -311,7 +311,7 @@ class Product:
             for rule in part.machine.rules_from[state]
         ]
         if not any(rule.silent for rule in rules):
-            place = self._settle(place)
+            place = self._evaluate_when(place)
         reward = add_rewards(*paid)
         lengths = {len(push) for push in pushes if push is not None}
         if len(lengths) > 1:

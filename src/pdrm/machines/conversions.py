@@ -12,7 +12,7 @@ from pdrm.machines.counting import (
     CountingTransition,
 )
 from pdrm.machines.guards import SILENT, Guard
-from pdrm.machines.heads import Head, all_heads, readings_at
+from pdrm.machines.heads import Head, all_heads, rules_at
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, Configuration, Otherwise, Stack, Transition
@@ -221,14 +221,14 @@ def _leave(machine: PushdownRewardMachine, stage: Stage) -> Iterator[_Leaving]:
 
 def _leave_head(machine: PushdownRewardMachine, head: Head) -> Iterator[_Leaving]:
     """The pushdown machine's own rules at a head, and its `otherwise go`."""
-    for rule, labels in readings_at(machine, head):
+    for rule, labels in rules_at(machine, head):
         if isinstance(rule, Otherwise):
             if rule.target is not None:
                 target = Stage(AT, Head(rule.target, head.top))
                 yield target, labels.formula(), "--", (0, 0), rule.reward
             continue
         # rules that name the top come first, and an automaton knows no precedence
-        is_whole = labels & machine.sets.all == machine.sets.of(rule.guard)
+        is_whole = labels & machine.sets.all == machine.sets.labels_of(rule.guard)
         guard = rule.guard if is_whole else labels.formula()
         pushed = rule.replacement(head.top)
         target = Stage(DIVIDE, Head(rule.target, None))

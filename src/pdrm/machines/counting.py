@@ -25,7 +25,7 @@ from pdrm.errors import (
 )
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, LabelSet
-from pdrm.machines.machine import Machine, Reading, labels_left
+from pdrm.machines.machine import LabelledRule, Machine, otherwise_at
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import Otherwise, Rule, StepRecord, number_text
 
@@ -190,8 +190,8 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
                     yield BadNumber(fault, where=rule.where, fix=fix, word=test)
 
     def _co_applicable_rules(
-        self, readings: Sequence[Reading]
-    ) -> Iterator[tuple[str, list[Reading]]]:
+        self, readings: Sequence[LabelledRule]
+    ) -> Iterator[tuple[str, list[LabelledRule]]]:
         """The rules of one state with their labels: a test of a counter is a variable after the events."""
         sets = readings[0].labels.sets
         tested = []
@@ -208,10 +208,10 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
         from pdrm.machines.findings import inspect
 
-        def describe(cases: list[Case]) -> str:
-            return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
+        def describe(cases: list[StatePattern]) -> str:
+            return f" with counters {' or '.join(pattern_text(case.pattern) for case in cases)}"
 
-        return inspect(self, partial(_reach_cases, self), describe)
+        return inspect(self, partial(_reachable_patterns, self), describe)
 
     def rule(
         self, state: str, label: Label | None, counters: tuple[int, ...]
@@ -231,7 +231,7 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
     def begin(self) -> CountingStep:
         """The start: initial state, counters at zero, and the silent moves before the first label."""
         before = CountingConfiguration(self.start, (0,) * self.counters)
-        return self._settle(CountingStep(None, before, before, 0.0, None, 0))
+        return self._run_silent_moves(CountingStep(None, before, before, 0.0, None, 0))
 
     def _step(self, before: CountingConfiguration, label: Label) -> CountingStep:
         rule = self.rule(before.state, label, before.counters)
@@ -239,9 +239,11 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
             raise self.undefined_move(label, before)
         acting = rule or self.otherwise
         paid = 0.0 + acting.reward  # -0.0 is paid as 0.0
-        return self._settle(CountingStep(label, before, before.after(acting), paid, rule, 1))
+        return self._run_silent_moves(
+            CountingStep(label, before, before.after(acting), paid, rule, 1)
+        )
 
-    def _settle(self, step: CountingStep) -> CountingStep:
+    def _run_silent_moves(self, step: CountingStep) -> CountingStep:
         """The step with its silent moves made: their rewards are added in order."""
         here, paid, moves = step.after, step.reward, 0
         while (rule := self.rule(here.state, None, here.counters)) is not None:
@@ -269,42 +271,42 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
 # than occur (which occur is undecidable for two counters), never fewer.
 
 
-class Case(NamedTuple):
+class StatePattern(NamedTuple):
     """A state and a zero pattern."""
 
     state: str
-    zeros: Pattern
+    pattern: Pattern
 
 
-Cases = dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]
+Cases = dict[StatePattern, list[tuple[CountingTransition | Otherwise, LabelSet]]]
 """The rules that apply in each case, and the labels that they read."""
 
 
-def _reach_cases(machine: CountingRewardAutomaton) -> Cases:
+def _reachable_patterns(machine: CountingRewardAutomaton) -> Cases:
     """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
     sets = machine.sets
     found: Cases = {}
 
-    def moves(head: tuple[Case, None]) -> Iterator[tuple[Case, tuple[None]]]:
+    def moves(head: tuple[StatePattern, None]) -> Iterator[tuple[StatePattern, tuple[None]]]:
         case, _ = head
         if len(found) == MAX_CASES:
             raise TooManyCases(f"there are more than {MAX_CASES:,} states and zero patterns")
-        counters = tuple(map(int, case.zeros))
+        counters = tuple(map(int, case.pattern))
         rules = [
             rule
             for rule in machine.rules_from[case.state]
-            if rule.allows(counters) and (rule.silent or sets.of(rule.guard))
+            if rule.allows(counters) and (rule.silent or sets.labels_of(rule.guard))
         ]
         found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:
-            for zeros in product(*map(_zeros_after, case.zeros, rule.changes)):
-                yield Case(rule.target, zeros), (None,)
-        left = labels_left(machine, case.state, rules)
+            for pattern in product(*map(_zeros_after, case.pattern, rule.changes)):
+                yield StatePattern(rule.target, pattern), (None,)
+        left = otherwise_at(machine, case.state, rules)
         if left and not any(rule.silent for rule in rules):
             found[case] += left
             yield case._replace(state=machine.otherwise.target or case.state), (None,)
 
-    saturate(moves, [(Case(machine.start, (ZERO,) * machine.counters), (None,))])
+    saturate(moves, [(StatePattern(machine.start, (ZERO,) * machine.counters), (None,))])
     return found
 
 

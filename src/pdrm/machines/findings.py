@@ -17,8 +17,8 @@ from pdrm.machines.heads import (
     PushdownRules,
     all_heads,
     explore_machine,
-    readings_at,
     replace_top,
+    rules_at,
 )
 from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import AnyKind
@@ -34,7 +34,7 @@ from pdrm.machines.transitions import (
 )
 
 S = TypeVar("S", bound=tuple[str, Any])
-Readings = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
+RulesAt = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
 """The rules that apply in each situation that occurs, and their labels."""
 
 # --- All kinds of machine
@@ -42,9 +42,9 @@ Readings = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
 
 def inspect(
     machine: AnyKind,
-    find_readings: Callable[[], Readings[S]],
+    find_readings: Callable[[], RulesAt[S]],
     describe: Callable[[list[S]], str],
-    find_more: Callable[[Readings[S]], Iterable[Finding]] = lambda _: (),
+    find_more: Callable[[RulesAt[S]], Iterable[Finding]] = lambda _: (),
 ) -> list[Finding]:
     """Every warning about a machine.
 
@@ -70,7 +70,7 @@ def inspect(
         return [Finding("W0602", said), *_find_no_pay(machine)]
 
 
-def _find_unreachable_states(machine: AnyKind, readings: Readings[S]) -> Iterator[Finding]:
+def _find_unreachable_states(machine: AnyKind, readings: RulesAt[S]) -> Iterator[Finding]:
     reached = {state for state, _ in readings}
     for state in (*machine.states, *machine.final):
         if state not in reached:
@@ -78,7 +78,7 @@ def _find_unreachable_states(machine: AnyKind, readings: Readings[S]) -> Iterato
 
 
 def _find_undefined_cases(
-    machine: AnyKind, readings: Readings[S], describe: Callable[[list[S]], str]
+    machine: AnyKind, readings: RulesAt[S], describe: Callable[[list[S]], str]
 ) -> Iterator[Finding]:
     """The labels that fall to `otherwise`: one warning for all states in which they are the same."""
     undefined: dict[tuple[str, str], list[S]] = defaultdict(list)
@@ -100,13 +100,13 @@ def _find_undefined_cases(
         yield Finding("W0606", f"{said}: waiting may pay more than ending; {fix}", otherwise.where)
 
 
-def _find_idle_rules(machine: AnyKind, readings: Readings[S]) -> Iterator[Finding]:
+def _find_idle_rules(machine: AnyKind, readings: RulesAt[S]) -> Iterator[Finding]:
     reached = {state for state, _ in readings}
     used = {id(rule) for applying in readings.values() for rule, _ in applying}
     for rule in machine.transitions:
         if id(rule) in used:
             continue
-        never = not rule.silent and not machine.sets.of(rule.guard)
+        never = not rule.silent and not machine.sets.labels_of(rule.guard)
         if never or rule.source in reached:
             why = (
                 "no label fits, what it looks at never occurs in that state, or other rules beat it"
@@ -135,17 +135,17 @@ def _find_no_pay(machine: AnyKind) -> Iterator[Finding]:
 def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     """Every warning about a pushdown machine."""
 
-    def find_readings() -> Readings[Head]:
+    def find_readings() -> RulesAt[Head]:
         reached = explore_machine(machine)
         heads = [head for head in all_heads(machine) if head in reached]
-        return {head: readings_at(machine, head) for head in heads}
+        return {head: rules_at(machine, head) for head in heads}
 
-    def find_more(readings: Readings[Head]) -> Iterator[Finding]:
+    def find_more(readings: RulesAt[Head]) -> Iterator[Finding]:
         yield from _find_misplaced_bottom(machine, readings)
         yield from _find_dead_ends(machine, readings)
         symbols = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
         yield from _find_unused("stack symbol", machine.stack[1:], symbols)
-        yield from _find_paying_loops(machine, readings)
+        yield from _find_reward_loops(machine, readings)
 
     def describe(heads: list[Head]) -> str:
         if machine.is_reward_machine:
@@ -155,7 +155,7 @@ def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
     return inspect(machine, find_readings, describe, find_more)
 
 
-def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_misplaced_bottom(machine: PushdownRules, readings: RulesAt[Head]) -> Iterator[Finding]:
     """Rules that read the bottom symbol and were probably meant to push, as `z / A z` does.
 
     `z / A` takes the bottom symbol away, and others look for it later; a machine that pushes it again may do so on purpose.
@@ -188,7 +188,7 @@ def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> 
                 yield Finding("W0613", f"{said}; {fix}", rule.where)
 
 
-def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_dead_ends(machine: PushdownRules, readings: RulesAt[Head]) -> Iterator[Finding]:
     """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine
     there for ever. A state that no rule leaves at all is meant to be a dead end."""
     if machine.otherwise.action != "stay":
@@ -225,7 +225,7 @@ MIN_LOOP_REWARD = 1e-9
 """A smaller sum of rewards may be a rounding error."""
 
 
-class PaidMove(NamedTuple):
+class HeadMove(NamedTuple):
     """A move at a head."""
 
     target: Any
@@ -239,12 +239,12 @@ class PaidMove(NamedTuple):
     """The rule by which the machine moves."""
 
 
-class PayingLoop(NamedTuple):
+class RewardLoop(NamedTuple):
     """Two moves that lead back to the head at which they began, and pay."""
 
     head: tuple[Any, str | None]
-    moves: tuple[PaidMove, PaidMove]
-    paid: float
+    moves: tuple[HeadMove, HeadMove]
+    reward: float
     left: TopSymbols
     """The symbols that replace the head's own; its own is on top again."""
 
@@ -260,9 +260,9 @@ class PayingLoop(NamedTuple):
         return None if rule is None else rule.where
 
 
-def find_paying_loops(
-    moves: Mapping[tuple[Any, str | None], Sequence[PaidMove]],
-) -> list[PayingLoop]:
+def find_reward_loops(
+    moves: Mapping[tuple[Any, str | None], Sequence[HeadMove]],
+) -> list[RewardLoop]:
     """Find all loops of two of these moves that pay."""
     found = []
     for head, leaving in moves.items():
@@ -273,27 +273,27 @@ def find_paying_loops(
                 left = second.replacement + first.replacement[1:]
                 paid = first.reward + second.reward
                 if (second.target, *left[:1]) == head and paid > MIN_LOOP_REWARD:
-                    found.append(PayingLoop(head, (first, second), paid, left))
+                    found.append(RewardLoop(head, (first, second), paid, left))
     return found
 
 
-def _find_paying_loops(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
+def _find_reward_loops(machine: PushdownRules, readings: RulesAt[Head]) -> Iterator[Finding]:
     """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
     if not machine.final or machine.is_reward_machine:
         return
-    moves: dict[tuple[Any, str | None], list[PaidMove]] = defaultdict(list)
+    moves: dict[tuple[Any, str | None], list[HeadMove]] = defaultdict(list)
     for head, applying in readings.items():
         for rule, labels in applying:
             if isinstance(rule, Transition) and rule.target == head.state:
                 label = None if rule.silent else labels.example()
                 effect = replace_top(head, rule)
-                moves[head].append(PaidMove(*effect, rule.reward, label, rule))
+                moves[head].append(HeadMove(*effect, rule.reward, label, rule))
     wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
     warned = set[str]()
-    for loop in find_paying_loops(moves):
+    for loop in find_reward_loops(moves):
         state, top = loop.head
         if loop.left == (top,) and state not in warned:
             warned.add(state)
             here = f"in state `{state}` with top {top or '(empty)'}"
-            said = f"the word `{loop.word}` pays {number_text(loop.paid)} and changes nothing"
+            said = f"the word `{loop.word}` pays {number_text(loop.reward)} and changes nothing"
             yield Finding("W0606", f"{here}, {said}: {wrong}", loop.where)

@@ -1,6 +1,6 @@
 """What happens at the heads of a pushdown machine: a state, and the symbol on top of the stack (None if it is empty).
 
-`rule_at` is the one rule for a label; `readings_at` lists all rules with their labels. The heads that occur are found by
+`rule_at` is the one rule for a label; `rules_at` lists all rules with their labels. The heads that occur are found by
 `reach.saturate`; what holds on every word follows from them: how deep a step looks, how high the stack gets, how fast it grows.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import LabelSet
-from pdrm.machines.machine import Machine, labels_left
+from pdrm.machines.machine import Machine, otherwise_at
 from pdrm.machines.reach import FramesBelow, list_above, saturate
 from pdrm.machines.transitions import (
     ANY,
@@ -116,7 +116,7 @@ def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> RuleO
     return rule
 
 
-def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOtherwise, LabelSet]]:
+def rules_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOtherwise, LabelSet]]:
     """The rules that apply at a head for some label, each with the labels that it reads: a silent rule alone, with none; or
     reading ones, those that name the top before those with `z`, and `otherwise` with the labels that are left."""
     state, top = head
@@ -126,7 +126,7 @@ def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOther
     if silent is not None:
         return [(silent, sets.none)]
     named = [rule.guard for rule in rules if rule.top != ANY]
-    free = sets.left(named)
+    free = sets.complement_of(named)
     found: list[tuple[RuleOrOtherwise, LabelSet]] = []
     for rule in rules:
         labels = sets.holding(rule.guard)
@@ -134,7 +134,7 @@ def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOther
             labels &= free
         if labels & sets.all:
             found.append((rule, labels))
-    return found + labels_left(machine, state, rules)
+    return found + otherwise_at(machine, state, rules)
 
 
 # --- The heads that occur
@@ -147,7 +147,7 @@ def explore_machine(
     first = begin or Configuration(machine.start, machine.stack[:1])
 
     def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
-        return [replace_top(head, rule) for rule, _ in readings_at(machine, head)]
+        return [replace_top(head, rule) for rule, _ in rules_at(machine, head)]
 
     return saturate(moves, [(first.state, (*first.stack, None))])
 
@@ -191,7 +191,7 @@ def all_heads(machine: PushdownRules) -> list[Head]:
 # --- Silent moves above some known symbols
 
 
-class Settled(NamedTuple):
+class KnownTop(NamedTuple):
     """The end of the silent moves above some known symbols."""
 
     state: str
@@ -201,25 +201,26 @@ class Settled(NamedTuple):
     """The moves that pushed."""
 
 
-def settle(machine: PushdownRules, here: Settled) -> Settled:
+def run_silent_moves(machine: PushdownRules, here: KnownTop) -> KnownTop:
     """Make silent moves until none applies or all known symbols are popped."""
     while here.known and (rule := machine.rule(here.state, None, here.known[0])) is not None:
         state, pushed = replace_top((here.state, here.known[0]), rule)
-        here = Settled(state, pushed + here.known[1:], here.pushes + (len(pushed) > 1))
+        here = KnownTop(state, pushed + here.known[1:], here.pushes + (len(pushed) > 1))
     return here
 
 
 # --- Bounds on the stack that hold on every word: how deep a step looks, how high the stack gets, how fast it grows
 
 
-def _greatest_gains(machine: PushdownRules, gain: Callable[[Settled], int]) -> dict[str, float]:
+def _greatest_gains(machine: PushdownRules, gain: Callable[[KnownTop], int]) -> dict[str, float]:
     """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if unbounded.
 
     The symbols of the stack are settled one after the other, as far as they are popped.
     """
     greatest = dict.fromkeys((*machine.states, *machine.final), 0.0)
     settled = [
-        (state, settle(machine, Settled(state, (top,)))) for state, top in machine._silent_rules()
+        (state, run_silent_moves(machine, KnownTop(state, (top,))))
+        for state, top in machine._silent_rules()
     ]
     for turn in range(
         2 * len(greatest) + 1
@@ -258,7 +259,9 @@ def max_pops_per_step(machine: PushdownRules) -> int | None:
         if not rule.silent and rule.looks_at(top):
             pushed = rule.replacement(top)
             kept = pushed[-1:] == (top,)
-            settled = settle(machine, Settled(rule.target, pushed[:-1] if kept else pushed))
+            settled = run_silent_moves(
+                machine, KnownTop(rule.target, pushed[:-1] if kept else pushed)
+            )
             most = max(most, (not kept) + (0 if settled.known else pops[settled.state]))
     return _count(most)
 
@@ -356,10 +359,10 @@ def stack_growth(machine: PushdownRules) -> StackGrowth:
     below = _greatest_gains(machine, lambda settled: len(settled.known) - 1)
     step = 0.0
     for head in explore_machine(machine):
-        for rule, labels in readings_at(machine, head):
+        for rule, labels in rules_at(machine, head):
             if not labels:  # a silent move is part of another step
                 continue
-            settled = settle(machine, Settled(*replace_top(head, rule)))
+            settled = run_silent_moves(machine, KnownTop(*replace_top(head, rule)))
             beyond = 0 if settled.known else below[settled.state]
             step = max(step, len(settled.known) - 1 + beyond)
 

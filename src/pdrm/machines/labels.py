@@ -140,8 +140,8 @@ class LabelSets:
     """The sets and partitions of the labels of an alphabet; event number i is variable i.
 
     >>> sets = LabelSets(Alphabet(("u", "d", "t"), (("u", "d"),)))
-    >>> left = sets.all - sets.of(Event("d")) - sets.of(Event("t"))
-    >>> str(left), sorted(left.example()), bool(left & sets.of(Event("t")))
+    >>> left = sets.all - sets.labels_of(Event("d")) - sets.labels_of(Event("t"))
+    >>> str(left), sorted(left.example()), bool(left & sets.labels_of(Event("t")))
     ('!d & !t', [], False)
     """
 
@@ -288,7 +288,7 @@ class LabelSets:
 
     # --- Guards
 
-    def of(self, guard: Guard) -> LabelSet:
+    def labels_of(self, guard: Guard) -> LabelSet:
         """The labels that a guard reads (none if it is silent)."""
         return self.holding(guard) & self.all
 
@@ -301,7 +301,7 @@ class LabelSets:
         """
         return LabelSet(self, self._of_guard(guard))
 
-    def left(self, guards: Iterable[Guard]) -> LabelSet:
+    def complement_of(self, guards: Iterable[Guard]) -> LabelSet:
         """The labels that no guard reads."""
         return self.all - LabelSet(self, self.join([self._of_guard(guard) for guard in guards]))
 

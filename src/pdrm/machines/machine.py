@@ -185,8 +185,8 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
 
     @abstractmethod
     def _co_applicable_rules(
-        self, readings: Sequence[Reading]
-    ) -> Iterator[tuple[str, list[Reading]]]:
+        self, readings: Sequence[LabelledRule]
+    ) -> Iterator[tuple[str, list[LabelledRule]]]:
         """Those of a state's rules that may apply at once, and, besides the label, where."""
 
 
@@ -207,11 +207,11 @@ def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[
     return tuple(state for state in dict.fromkeys([*first, *sources]) if state not in ended)
 
 
-def labels_left(
+def otherwise_at(
     machine: AnyKind, state: str, rules: Iterable[Rule]
 ) -> list[tuple[Otherwise, LabelSet]]:
     """`otherwise`, and the labels that fall to it if these rules apply; nothing if there are none, or in a final state."""
-    left = machine.sets.left(rule.guard for rule in rules)
+    left = machine.sets.complement_of(rule.guard for rule in rules)
     return [(machine.otherwise, left)] if left and state not in machine.final else []
 
 
@@ -316,7 +316,7 @@ MAX_REPORTED = 5
 """Clashes listed."""
 
 
-class Reading(NamedTuple):
+class LabelledRule(NamedTuple):
     """A rule, its number in its state, and the labels at which it applies: a silent rule at every label."""
 
     rule: Any
@@ -339,13 +339,13 @@ def _find_clashes(machine: AnyKind) -> list[PdrmError]:
         try:
             sets = LabelSets(Alphabet(events, machine.exclusive))
             readings = [
-                Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
+                LabelledRule(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
                 for number, rule in enumerate(rules)
             ]
             for place, meeting in machine._co_applicable_rules(readings):
                 for one, other, labels in islice(find_overlaps(meeting), MAX_FAULTS):
                     at = f"{label_text(labels.example())}{place}"
-                    error = _refuse_clash(machine, one.rule, other.rule, at)
+                    error = _clash_error(machine, one.rule, other.rule, at)
                     found.setdefault((one.number, other.number), error)
         except TooLarge as error:
             where = rules[0].where
@@ -357,7 +357,9 @@ def _find_clashes(machine: AnyKind) -> list[PdrmError]:
     return list(faults.values())[:MAX_REPORTED]
 
 
-def find_overlaps(readings: Sequence[Reading]) -> Iterator[tuple[Reading, Reading, LabelSet]]:
+def find_overlaps(
+    readings: Sequence[LabelledRule],
+) -> Iterator[tuple[LabelledRule, LabelledRule, LabelSet]]:
     """The pairs among these rules, in their order, that share a label: within each half, then between the halves."""
     if len(readings) < 2:
         return
@@ -373,13 +375,13 @@ def find_overlaps(readings: Sequence[Reading]) -> Iterator[tuple[Reading, Readin
             yield one, other, shared
 
 
-def join_labels(readings: Sequence[Reading]) -> LabelSet:
+def join_labels(readings: Sequence[LabelledRule]) -> LabelSet:
     """The labels of all these rules together."""
     sets = readings[0].labels.sets
     return LabelSet(sets, sets.join([reading.labels.node for reading in readings]))
 
 
-def _refuse_clash(machine: AnyKind, one: Rule, other: Rule, at: str) -> Nondeterministic:
+def _clash_error(machine: AnyKind, one: Rule, other: Rule, at: str) -> Nondeterministic:
     """The error about two rules that apply at once for a label and a top of stack."""
     why = "at most one rule may apply"
     fix = machine._fix

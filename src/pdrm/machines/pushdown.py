@@ -25,8 +25,8 @@ from pdrm.machines.heads import AnyHead, PushdownRules, replace_top
 from pdrm.machines.labels import names_of
 from pdrm.machines.machine import (
     RESERVED,
+    LabelledRule,
     Machine,
-    Reading,
     find_bad_names,
     find_unknown,
     join_labels,
@@ -94,19 +94,21 @@ class PushdownRewardMachine(PushdownRules):
 
     def begin(self) -> Step:
         """The start: initial state and symbol, and the silent moves before the first label."""
-        return self._settle(None, Configuration(self.start, self.stack[:1]), [])
+        return self._run_silent_moves(None, Configuration(self.start, self.stack[:1]), [])
 
     def _step(self, before: Configuration, label: Label) -> Step:
         rule = self.rule(before.state, label, before.top)
         if rule is None and self.otherwise.action == "error":
             raise self.undefined_move(label, before)
-        return self._settle(label, before, [self._move(rule, before)])
+        return self._run_silent_moves(label, before, [self._move(rule, before)])
 
     def _move(self, rule: Transition | None, before: Configuration) -> Move:
         acting = rule or self.otherwise
         return Move(rule, before, before.after(acting), acting.reward)
 
-    def _settle(self, label: Label | None, before: Configuration, moves: list[Move]) -> Step:
+    def _run_silent_moves(
+        self, label: Label | None, before: Configuration, moves: list[Move]
+    ) -> Step:
         """The step that begins with these moves, and continues with silent ones until none applies."""
         here = moves[-1].after if moves else before
         kept = 0
@@ -148,8 +150,8 @@ class PushdownRewardMachine(PushdownRules):
                 yield UnknownSymbol(fault, where=rule.where, fix=fix, word=ANY)
 
     def _co_applicable_rules(
-        self, readings: Sequence[Reading]
-    ) -> Iterator[tuple[str, list[Reading]]]:
+        self, readings: Sequence[LabelledRule]
+    ) -> Iterator[tuple[str, list[LabelledRule]]]:
         """The rules that may apply at once: on the empty stack, at each top that is named, and at one that is not."""
         named_tops = {reading.rule.top for reading in readings}
         tops = sorted(self.stack, key=lambda top: top not in named_tops)
@@ -194,16 +196,16 @@ def _find_endless_silent_moves(machine: PushdownRewardMachine) -> Iterator[Endle
             counts[head] = (head in silent) + sum(counts[one] for one in after[head])
             if counts[head] > MAX_SILENT_CHAIN:
                 said = f"more than {MAX_SILENT_CHAIN:,} silent moves follow each other"
-                yield _refuse_silent_moves(said, [head], silent)
+                yield _silent_moves_error(said, [head], silent)
                 return
     except CycleError as error:
         circle = error.args[1][:0:-1]
         first = circle.index(min(circle, key=list(silent).index))
         circle = circle[first:] + circle[:first]
-        yield _refuse_silent_moves("silent moves never end", circle, silent)
+        yield _silent_moves_error("silent moves never end", circle, silent)
 
 
-def _refuse_silent_moves(
+def _silent_moves_error(
     said: str, heads: list[AnyHead], silent: dict[AnyHead, Transition]
 ) -> EndlessSilentMoves:
     """The error about silent moves at these heads."""

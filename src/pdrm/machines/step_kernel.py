@@ -2,7 +2,7 @@
 
 A configuration is two integers, a state and a node. The kernels check nothing: states, nodes and labels must be in range.
 A kernel that meets a new stack without room for it returns FULL with the configuration it was given; make room with
-`stacks.room()` and call it again. Nodes it had made by then are found again, so the result and the numbers are the same.
+`stacks.reserve()` and call it again. Nodes it had made by then are found again, so the result and the numbers are the same.
 """
 
 from __future__ import annotations

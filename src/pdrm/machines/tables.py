@@ -30,7 +30,7 @@ from pdrm.machines.transitions import Configuration, RuleOrOtherwise, Stack
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
 
-UNDEFINED_MOVE = -1
+NO_MOVE = -1
 """In `move`: no rule applies and the machine says `otherwise error`, or the state is final. In `silent`: none applies."""
 
 BEGIN = 0
@@ -109,7 +109,7 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
     rows = {TableRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
-    numbers = np.full((len(states), 1 + len(labels), len(symbols)), UNDEFINED_MOVE, np.int32)
+    numbers = np.full((len(states), 1 + len(labels), len(symbols)), NO_MOVE, np.int32)
     for state, top in product(machine.states, symbols):
         for column, read in enumerate((None, *labels)):
             rule = rule_at(machine, (state, top), read)
@@ -154,16 +154,16 @@ class LazyTable:
 
     def begin(self) -> tuple[str, Stack, float]:
         """The start, after the silent moves before the first label."""
-        return self._settle(self.machine.start, (self.machine.stack[0],), 0.0)
+        return self._run_silent_moves(self.machine.start, (self.machine.stack[0],), 0.0)
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
         """Read one label in a configuration of this machine whose state is not final."""
         row = self._find(state, stack, label)
         if row is None:
             raise self.machine.undefined_move(label, Configuration(state, stack))
-        return self._settle(row.target, row.pushed + stack[row.pops :], row.reward)
+        return self._run_silent_moves(row.target, row.pushed + stack[row.pops :], row.reward)
 
-    def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
+    def _run_silent_moves(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
         """Make silent moves until none applies; rewards are added in the order of the moves."""
         while state in self._may_be_silent and (row := self._find(state, stack, None)):
             state = row.target
@@ -207,7 +207,7 @@ def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableSte
         raise MachineFinished(f"state number {state} is final", fix="begin a new episode")
     top = stack[0] if stack else 0
     move = int(table.move[state, label, top])
-    if move == UNDEFINED_MOVE:
+    if move == NO_MOVE:
         raise UndefinedMove(
             f"the table has no move for label number {label} in state number {state} with top symbol number {top}",
             fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
@@ -215,7 +215,7 @@ def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableSte
     return _follow(table, TableStep(state, stack, 0.0), move)
 
 
-def settle_table(table: Table, state: int, stack: Symbols) -> TableStep:
+def run_silent_table(table: Table, state: int, stack: Symbols) -> TableStep:
     """A configuration after its silent moves, and what these pay."""
     silent = int(table.silent[state, stack[0] if stack else 0])
     return _follow(table, TableStep(state, stack, 0.0), silent)
@@ -223,7 +223,7 @@ def settle_table(table: Table, state: int, stack: Symbols) -> TableStep:
 
 def _follow(table: Table, step: TableStep, move: int) -> TableStep:
     """Make a move, and silent ones until none applies."""
-    while move != UNDEFINED_MOVE:
+    while move != NO_MOVE:
         pushed = table.push[move, : table.pushes[move]].tolist()
         stack = (*reversed(pushed), *step.stack[table.pops[move] :])
         step = TableStep(int(table.target[move]), stack, step.reward + float(table.reward[move]))

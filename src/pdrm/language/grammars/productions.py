@@ -43,7 +43,7 @@ class Letters:
     def __init__(self, alphabet: Alphabet, guards: list[Guard]) -> None:
         self.guards = guards
         self.sets = LabelSets(alphabet)
-        read = [self.sets.of(guard).node for guard in guards]
+        read = [self.sets.labels_of(guard).node for guard in guards]
         self.holding = self.sets.choose(self.sets.all.node, self.sets.leaf(0), self.sets.leaf(None))
         """The guards that hold for a label as bits (None if the label does not exist)."""
         for number, labels in enumerate(read):
