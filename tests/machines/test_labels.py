@@ -78,6 +78,6 @@ def test_what_is_too_large_is_refused():
     parity = FALSE
     for variable in reversed(range(12)):  # as many cubes as labels of an odd number of events, 2^11
         parity = store.choose(store.variable(variable), store.invert(parity), parity)
-    with pytest.raises(TooManyCases, match=f"more than {MAX_CUBES:,} kinds") as caught:
+    with pytest.raises(TooManyCases, match=f"more than {MAX_CUBES:,}") as caught:
         LabelSet(store, parity).formula()
     assert caught.value.fix

@@ -301,13 +301,12 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
 def _size(machine: AnyMachine) -> str:
     """The machine's kind and numbers in a line."""
     if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
-        kind = f"counting reward automaton with {machine.counters} counters"
+        kind = f"counting reward automaton with {plural(machine.counters, 'counter')}"
     elif machine.is_reward_machine:
         kind = "reward machine"
     else:
-        kind = f"pushdown reward machine with {len(machine.stack)} stack symbols"
-    counts = f"{len(machine.states)} states, {len(machine.transitions)} rules"
-    return f"{kind}, {counts}; otherwise {machine.otherwise}"
+        kind = f"pushdown reward machine with {plural(len(machine.stack), 'stack symbol')}"
+    return f"{kind}, {machine.size_text}; otherwise {machine.otherwise}"
 
 
 # --- `pdrm domains`: the domains there are, or the map, the starts and the states of one.
