@@ -81,3 +81,13 @@ def test_what_is_too_large_is_refused():
     with pytest.raises(TooManyCases, match=f"more than {MAX_CUBES:,}") as caught:
         LabelSet(store, parity).formula()
     assert caught.value.fix
+
+
+def test_a_diagram_may_be_deeper_than_the_stack_of_python():
+    sets = LabelSets(Alphabet(tuple(f"e{number}" for number in range(1_500))))
+    deep = sets.labels_of(Exactly({"e0", "e1499"})).node
+    renamed = sets.rename_leaves(deep, {False: "no", True: "yes"}.__getitem__, {})
+    assert sets.leaves(renamed) == ["no", "yes"]
+    assert sets.substitute(renamed, dict.fromkeys(range(1_500), FALSE), {}) == sets.leaf("no")
+    with pytest.raises(TooManyCases):
+        LabelSet(sets, deep).formula()

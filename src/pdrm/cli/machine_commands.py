@@ -31,6 +31,7 @@ from pdrm.cli.output import (
     print_json,
 )
 from pdrm.errors import BadSetting, CannotWrite, TaskWarning
+from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain

@@ -46,7 +46,8 @@ def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMach
     """
     if machine.counters > 1:
         raise CannotTranslate(
-            f"`{machine.name}` has {machine.counters} counters, which no stack can replace (Section 5)",
+            f"`{machine.name}` has {machine.counters} counters: "
+            "no stack can replace two counters (Section 5)",
             fix="only counting automata with one counter become pushdown machines",
         )
     names = dict.fromkeys((*machine.states, *machine.final))
@@ -159,7 +160,7 @@ def counting_configuration(
     return CountingConfiguration(name, (encode(machine, configuration.stack[1:]), 0))
 
 
-# --- A pushdown machine as an automaton with two counters (Section 5, and the CRA of 1-TreasureMaze)
+# --- Pushdown machines as automata with two counters (Section 5, and the CRA of 1-TreasureMaze)
 #
 # The top symbol is part of the state, counter 1 encodes the rest of the stack, and counter 2 is a
 # scratch register. Changes are constant, so a push counts (-1, +b) until counter 1 is zero and then

@@ -233,7 +233,7 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
         return None
 
     def begin(self) -> CountingStep:
-        """The initial step: counters at zero, and the silent moves before the first label."""
+        """The initial step, with the silent moves before the first label."""
         before = CountingConfiguration(self.start, (0,) * self.counters)
         return self._run_silent_moves(CountingStep(None, before, before, 0.0, None, 0))
 

@@ -113,7 +113,7 @@ def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def groups_of(groups: object) -> tuple[tuple[str, ...], ...]:
-    """Return groups of events as tuples; refuse a single group, which would be split into events."""
+    """Return groups of events as tuples; refuse a single group, which would be split."""
     sequence: Any = groups if isinstance(groups, Iterable) else [groups]
     return tuple(names_of("exclusive", group) for group in sequence)
 

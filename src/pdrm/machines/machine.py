@@ -39,6 +39,7 @@ from pdrm.lazy import Displayed
 from pdrm.machines.guards import NAME, Exactly, Label, events_of, label_text, parse_word
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, MachineRun, Otherwise, Rule, StepRecord
+from pdrm.wording import plural
 
 RESERVED = ("where",)
 """Reserved words: `where` ends the word list of a `for`."""
@@ -76,8 +77,8 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
     @property
     def size_text(self) -> str:
         """The numbers of states and rules, as in `3 states (1 final), 5 rules`."""
-        states = len(self.states) + len(self.final)
-        return f"{_count(states, 'state')} ({len(self.final)} final), {_count(len(self.transitions), 'rule')}"
+        states = plural(len(self.states) + len(self.final), "state")
+        return f"{states} ({len(self.final)} final), {plural(len(self.transitions), 'rule')}"
 
     def __post_init__(self) -> None:
         """Convert sequences to tuples, infer undeclared states, and run all checks."""
@@ -119,7 +120,7 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
 
     @abstractmethod
     def begin(self) -> S:
-        """The initial step: the initial configuration, and the silent moves before the first label."""
+        """The initial step, with the silent moves before the first label."""
 
     def step(self, configuration: C, label: Label) -> S:
         """Read a label: apply a rule or `otherwise`, then silent moves until none applies.
@@ -199,10 +200,6 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
 
 
 AnyKind = Machine[Any, Any, Any]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 # --- Rules by state

@@ -55,7 +55,9 @@ class PushdownRewardMachine(PushdownRules):
     >>> from pdrm.machines.guards import Exactly
     >>> push = Transition("u0", "u0", Exactly(frozenset("A")), "z", ("A", "z"), -0.01)
     >>> pop = Transition("u0", "u1", Exactly(frozenset("B")), "A", (), 1)
-    >>> machine = PushdownRewardMachine("tiny", ("A", "B"), ("#", "A"), "u0", ("u1",), Otherwise.error(), (push, pop))
+    >>> machine = PushdownRewardMachine(
+    ...     "tiny", ("A", "B"), ("#", "A"), "u0", ("u1",), Otherwise.error(), (push, pop)
+    ... )
     >>> run = machine.run([frozenset("A"), frozenset("B")])
     >>> run.accepted, run.reward, str(run.after)
     (True, 0.99, 'u1, #')
@@ -97,7 +99,7 @@ class PushdownRewardMachine(PushdownRules):
         return inspect_pushdown(self)
 
     def begin(self) -> Step:
-        """The initial step: initial state and symbol, and the silent moves before the first label."""
+        """The initial step, with the silent moves before the first label."""
         return self._run_silent_moves(None, Configuration(self.start, self.stack[:1]), [])
 
     def _step(self, before: Configuration, label: Label) -> Step:

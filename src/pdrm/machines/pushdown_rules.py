@@ -1,4 +1,4 @@
-"""The choice of the rule that applies in a configuration of a pushdown machine (δ of Definition 1)."""
+"""The choice of the rule that applies in a configuration (δ_u and δ_r of Definition 1)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Stacks(NamedTuple):
     height: Integers
     """[node]: the number of symbols."""
     child: Integers
-    """[node, symbol]: the stack with the symbol pushed, 0 if not created yet. Column 0 is unused."""
+    """[node, symbol]: the stack with the symbol pushed, or 0 if not created. Column 0 is unused."""
     made: npt.NDArray[np.int64]
     """[1]: the number of created nodes. The rest of the arrays is free."""
 
@@ -64,7 +64,7 @@ class Stacks(NamedTuple):
         return len(self.symbol)
 
     def reserve(self, more: int = 1) -> Stacks:
-        """The same tree with capacity for `more` nodes: itself, or a copy at least twice as large."""
+        """The tree with capacity for `more` nodes: itself, or a copy at least twice as large."""
         made = int(self.made[0])
         if made + more <= self.capacity:
             return self

@@ -35,7 +35,7 @@ NO_MOVE = -1
 """No rule applies. In `move` also for a final state."""
 
 BEGIN = 0
-"""The first move of an episode: it pushes the bottom symbol and goes to the start, with reward 0."""
+"""The first move of an episode: pushes the bottom symbol and goes to the start with reward 0."""
 
 Symbols = tuple[int, ...]
 """A stack of numbered symbols, top first."""

@@ -16,12 +16,13 @@ from typing import Any, Generic, SupportsFloat, TypeVar
 from pdrm.errors import BadReward, Where
 from pdrm.lazy import Displayed, make_frame
 from pdrm.machines.guards import Guard, Label, Silent, check_guard, label_text
+from pdrm.wording import plural
 
 ANY = "z"
 """The top of a rule that matches any stack symbol, including the bottom symbol."""
 
 NONE = "eps"
-"""The top of a rule that ignores the stack: it pops nothing, and also applies to the empty stack."""
+"""The top of a rule that ignores the stack: pops nothing and applies to the empty stack too."""
 
 BOTTOM = "#"
 """The only stack symbol of a reward machine."""
@@ -248,8 +249,7 @@ class MachineRun(Displayed, Generic[S_co]):
     """True if the machine has no stack."""
 
     def __repr__(self) -> str:
-        read = len(self.steps) - 1
-        labels = "1 label" if read == 1 else f"{read} labels"
+        labels = plural(len(self.steps) - 1, "label")
         end = "ended" if self.finished else "not ended"
         after = self.after.state if self.is_reward_machine else self.after
         return f"<MachineRun on {labels}: {end} in {after}; reward {number_text(self.reward)}>"
