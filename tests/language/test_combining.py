@@ -139,11 +139,11 @@ def test_what_cannot_be_combined(parts):
     for change, kind, message, place in (
         ({"when": "b & lettr | lettr"}, UnknownMachine, "`lettr` is not a part", "<when>:1:5"),
         ({"when": "b &"}, CannotRead, "nothing stands after", "<when>:1:3"),
-        ({"when": "!letter"}, BadSetting, "before anything has been read", "None"),
+        ({"when": "!letter"}, BadSetting, "before the first label", "None"),
         ({"when": "{b}"}, BadSetting, "is a formula", "<when>:1:1"),
         ({"weights": {"bb": 2}}, BadSetting, "is not a part", "None"),
         ({"accept": "last"}, BadSetting, "`accept`", "None"),
-        ({"parts": []}, BadSetting, "nothing is combined", "None"),
+        ({"parts": []}, BadSetting, "no machine to combine", "None"),
         ({"parts": ["letter"]}, BadSetting, "is not a machine", "None"),
         ({"parts": {"a b": parts["b"]}}, BadSetting, "`a b` cannot name a part", "None"),
     ):

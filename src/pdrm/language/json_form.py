@@ -72,7 +72,7 @@ class Number(str):
     """A number as it is written."""
 
 
-KINDS: dict[type, str] = {
+JSON_TYPE_NAMES: dict[type, str] = {
     dict: "an object",
     list: "an array",
     str: "a string",
@@ -159,7 +159,7 @@ def check_shape(value: Any, shape: Shape, where: Where) -> None:
     shapes = shape if isinstance(shape, tuple) else (shape,)
     kinds: dict[type, Shape] = {one if isinstance(one, type) else type(one): one for one in shapes}
     if type(value) not in kinds:
-        fault = f"this must be {KINDS[[*kinds][-1]]}, not {KINDS[type(value)]}"
+        fault = f"this must be {JSON_TYPE_NAMES[[*kinds][-1]]}, not {JSON_TYPE_NAMES[type(value)]}"
         raise BadShape(fault, where=where, fix="see the schema")
     one = kinds[type(value)]
     if isinstance(one, list):
@@ -197,7 +197,7 @@ def read_json(text: str, document: Document) -> None:
         for line in machine[key] if key == "exclusive" else [machine[key]]:
             document.add_header([Token(key, place), *_words(line, place)])
     for number, rule in enumerate(rules):
-        with document.noting():
+        with document.collecting_errors():
             document.add_rule(_read_rule(rule, inside(where, "rules", number)))
 
 

@@ -41,7 +41,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
 """Formats in which a machine can be saved, by the ending of the file name."""
-KINDS = {
+TASK_MODULES = {
     "grammar": "pdrm.language.grammars.grammar_machine",
     "regex": "pdrm.language.logic.regular_expressions",
     "ltlf": "pdrm.language.logic.temporal_logic",
@@ -93,7 +93,7 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     kind = kind_of(text, file)
     if kind is not None:
         task = read_task_text(text, file, kind, name, TaskOptions())
-        machine: AnyMachine = import_module(KINDS[kind]).build(task)
+        machine: AnyMachine = import_module(TASK_MODULES[kind]).build(task)
         return machine
     fill = read_text
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
@@ -115,7 +115,7 @@ def kind_of(text: str, file: str) -> str | None:
     found = [Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1]]
     if "->" not in code and re.search(r'^\w+[ \t]*:.*"', code, re.MULTILINE):
         found.append("grammar")
-    return next((word for word in found if word in KINDS), None)
+    return next((word for word in found if word in TASK_MODULES), None)
 
 
 def save(machine: AnyMachine, path: FilePath) -> None:

@@ -57,7 +57,7 @@ def read_toro_icarte(text: str, document: Document) -> None:
     states = {begin: None}
     events: set[str] = set()
     for line in lines[2:]:
-        with document.noting():
+        with document.collecting_errors():
             rule = _rule(line)
             if rule.source not in final:
                 document.add_rule(rule)

@@ -92,9 +92,9 @@ class LineParser(Cursor):
         self.maps = maps
         self.shape = shape or _shape_of(line.code)
         super().__init__(scan([line], line.file, TOKEN, MAX_LINE_LENGTH))
-        self.begin({})
+        self.restart({})
 
-    def begin(self, values: Mapping[str, str]) -> None:
+    def restart(self, values: Mapping[str, str]) -> None:
         """Return to the first token, with these values of loop variables."""
         self.position = self.depth = 0
         self.values = values
@@ -103,23 +103,23 @@ class LineParser(Cursor):
 
     def expect(self, *texts: str) -> str:
         """Take one of these signs or keywords."""
-        if self.here.text not in texts or self.at_end:
-            raise self.refuse(*(f"`{text}`" for text in texts))
+        if self.current.text not in texts or self.at_end:
+            raise self.unexpected(*(f"`{text}`" for text in texts))
         return self.next().text
 
     def word(self) -> Token:
         """Take a word as it is written."""
-        if self.here.kind != "name":
-            raise self.refuse("a name")
+        if self.current.kind != "name":
+            raise self.unexpected("a name")
         return self.next()
 
     def end(self) -> None:
         if not self.at_end:
-            raise self.refuse("the end of the line")
+            raise self.unexpected("the end of the line")
 
-    def refuse(self, *expected: str) -> CannotRead:
+    def unexpected(self, *expected: str) -> CannotRead:
         """The error that the next token does not fit."""
-        token = self.here
+        token = self.current
         before = self.tokens[self.position - 1] if self.position else token
         fault = (
             f"`{token.text[:40]}` does not belong here" if token.text else "the line ends too early"
@@ -171,7 +171,7 @@ class LineParser(Cursor):
         variable = self.word()
         self.expect("in")
         words = [self.term()]
-        while self.here.kind == "name" and self.here.text != "where":
+        while self.current.kind == "name" and self.current.text != "where":
             words.append(self.term())
         return variable, words
 
@@ -197,19 +197,19 @@ class LineParser(Cursor):
         self.expect(":")
         ends = (source, target, self.guard())
         self.expect(",")
-        if self.here.text == "[":
+        if self.current.text == "[":
             tests = tuple(map(str, self.vector()))
             self.expect("/")
             changes = tuple(integer_of(one.text, one.where) for one in self.vector())
             self.expect(",")
             return CountingTransition(*ends, tests, changes, self.reward(), where)
-        begin = self.position
+        restart = self.position
         top = self.term()
         if not self.take("/"):
-            self.position = begin
+            self.position = restart
             return Transition(*ends, UNWRITTEN, (), self.reward(), where)
         push = [self.term()]
-        while self.here.kind == "name":
+        while self.current.kind == "name":
             push.append(self.term())
         self.expect(",")
         replaced = tuple(symbol for symbol in push if symbol != NONE)
@@ -217,7 +217,7 @@ class LineParser(Cursor):
 
     def reward(self) -> float:
         """The last part of a rule."""
-        token = self.here
+        token = self.current
         paid = self.term()
         self.end()
         return number_of(paid, token.where)
@@ -316,7 +316,7 @@ def read_text(text: str, document: Document) -> None:
         for variable in reader.variables.keys() & {*document.names(keyword)}:
             fault = f"loop variable `{variable}` is also on the `{keyword}` line"
             where = reader.variables[variable]
-            document.note(DuplicateName(fault, where=where, fix="rename the loop variable"))
+            document.add_error(DuplicateName(fault, where=where, fix="rename the loop variable"))
 
 
 class _Reader:
@@ -332,10 +332,10 @@ class _Reader:
         self.words = 0
         self.variables: dict[str, Where] = {}
 
-    def read(self, begin: int, end: int, values: Values) -> None:
+    def read(self, restart: int, end: int, values: Values) -> None:
         """Read the lines of a block; a fault in one is noted and reading continues."""
-        indent = self.lines[begin].indent if values else 0
-        at = begin
+        indent = self.lines[restart].indent if values else 0
+        at = restart
         while at < end:
             line = self.lines[at]
             parser = self.parsers.get(at) or LineParser(line, self.maps)
@@ -347,8 +347,8 @@ class _Reader:
             inside = at
             while parser.shape == "loop" and at < end and self.lines[at].indent > line.indent:
                 at += 1
-            parser.begin(values)
-            with self.document.noting():
+            parser.restart(values)
+            with self.document.collecting_errors():
                 if line.indent != indent or line.code[:indent].strip(" "):
                     fault = "the indentation of this line matches no block above it"
                     fix = "indent the lines of one `for` block alike, with spaces, and no others"
@@ -364,13 +364,13 @@ class _Reader:
                     case _:
                         self.document.add_header(parser.header())
 
-    def _loop(self, parser: LineParser, begin: int, end: int, values: Values) -> None:
+    def _loop(self, parser: LineParser, restart: int, end: int, values: Values) -> None:
         at = parser.line.at(parser.line.indent + 1, 3)
         if len(values) >= MAX_NESTING:
             fault = f"`for` blocks nested more than {MAX_NESTING} deep"
             raise TooDeep(fault, where=at, fix="use fewer")
         variable, words = parser.loop()
-        if begin == end:
+        if restart == end:
             fix = "indent the rules that belong to it by four spaces"
             raise BadIndentation("a `for` with no lines inside it", where=at, fix=fix)
         if variable.text in NOT_VARIABLES:
@@ -383,7 +383,7 @@ class _Reader:
         conditions = parser.position
         for word in words:
             inner = values | {variable.text: word}
-            parser.begin(inner)
+            parser.restart(inner)
             parser.position = conditions
             if parser.conditions():
-                self.read(begin, end, inner)
+                self.read(restart, end, inner)

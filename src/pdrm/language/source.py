@@ -142,24 +142,24 @@ class Cursor:
         self.depth = 0
 
     @property
-    def here(self) -> Token:
+    def current(self) -> Token:
         """The next token."""
         return self.tokens[self.position]
 
     @property
     def at_end(self) -> bool:
         """Return True if all tokens are taken."""
-        return self.here.kind == END_OF_TEXT
+        return self.current.kind == END_OF_TEXT
 
     def next(self) -> Token:
         """Take the next token."""
-        token = self.here
+        token = self.current
         self.position += not self.at_end
         return token
 
     def take(self, *signs: str) -> Token | None:
         """Take the next token if it is one of some signs."""
-        token = self.here
+        token = self.current
         return self.next() if token.kind == "sign" and token.text in signs else None
 
     @contextmanager

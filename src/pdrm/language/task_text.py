@@ -36,8 +36,8 @@ from pdrm.machines.transitions import reward_of
 
 IGNORE = "ignore"
 """As `fail`: an event with which no word continues is skipped."""
-ENDS = ("first", "end")
-END = "end"
+ACCEPT_MODES = ("first", "end")
+END_EVENT = "end"
 """The event that ends a word if `accept` is `end`."""
 DONE, LOST = "done", "lost"
 """The final state of a complete word, and the state in which none can be completed any more."""
@@ -69,7 +69,7 @@ class TaskOptions:
     """Groups of events of which a label holds at most one (default: one group of all)."""
 
     def __post_init__(self) -> None:
-        if self.accept not in ENDS:
+        if self.accept not in ACCEPT_MODES:
             raise BadSetting(f"`accept` is {self.accept!r}", fix='use "first" or "end"')
         if isinstance(self.fail, str) and self.fail != IGNORE:
             raise BadSetting(f"`fail` is {self.fail!r}", fix='use a number, None or "ignore"')
@@ -90,7 +90,7 @@ class TaskOptions:
         return (DONE, LOST) if isinstance(self.fail, float) else (DONE,)
 
     @property
-    def paid_for_failing(self) -> float:
+    def fail_reward(self) -> float:
         """The reward of the first event with which no word continues."""
         return self.fail if isinstance(self.fail, float) else 0.0
 
@@ -182,7 +182,9 @@ def add_rewards(*rewards: float) -> float:
 
 
 @contextmanager
-def placing(where: Where, places: Mapping[Guard, Where] | None = None) -> Iterator[None]:
+def with_default_location(
+    where: Where, places: Mapping[Guard, Where] | None = None
+) -> Iterator[None]:
     """Give a place to an error that has none: that of the guard with its word, or this one."""
     try:
         yield

@@ -49,7 +49,7 @@ def _derive(grammar: Grammar, symbols: tuple[int, ...]) -> Iterator[Form]:
             for way in grammar.productions[first]
         ]
         if grammar.is_terminal(first):
-            letters = grammar.letters.of[first]
+            letters = grammar.letters.letters_of[first]
             after = [Form((*form.word, one), tuple(rest), form.used) for one in letters]
         for one in after:
             length = len(one.word) + sum(grammar.shortest[symbol].length for symbol in one.rest)
@@ -65,7 +65,7 @@ def _shortest_word(grammar: Grammar, symbols: tuple[int, ...]) -> Word:
     while waiting:
         symbol = waiting.pop()
         if grammar.is_terminal(symbol):
-            word.append(min(grammar.letters.of[symbol]))
+            word.append(min(grammar.letters.letters_of[symbol]))
         else:
             waiting += reversed(grammar.shortest[symbol].production.right)
     return tuple(word)

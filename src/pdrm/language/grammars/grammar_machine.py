@@ -26,14 +26,14 @@ from pdrm.language.grammars.ll1 import NotLL1, TopDown
 from pdrm.language.grammars.lr1 import Automaton, BottomUp
 from pdrm.language.grammars.productions import START, Expansion, Grammar, Letters
 from pdrm.language.task_text import (
-    END,
+    END_EVENT,
     IGNORE,
     LOST,
     TaskOptions,
     TaskText,
     add_rewards,
-    placing,
     read_task_text,
+    with_default_location,
 )
 from pdrm.machines.guards import NAME, Event, Guard, events_of
 from pdrm.machines.labels import FALSE, Alphabet, groups_of
@@ -93,7 +93,7 @@ def build(task: TaskText) -> PushdownRewardMachine:
         fix = "call the rule that all words come from `start`"
         raise BadGrammar("no rule is called `start`", where=where, fix=fix)
     translation = Translation(task, rules)
-    with placing(rules[START].where, translation.places):
+    with with_default_location(rules[START].where, translation.places):
         return translation.machine()
 
 
@@ -104,7 +104,7 @@ class Translation:
         self.options = task.options
         self.task = task
         self.rules = rules
-        self.end = Event(END) if task.options.accept == END else None
+        self.end = Event(END_EVENT) if task.options.accept == END_EVENT else None
         self.places: dict[Guard, Where] = {}
         """The first place of each terminal that words can hold."""
 
@@ -156,7 +156,7 @@ class Translation:
                 for found in moves.values()
             )
             if any(labels != every for labels in read):
-                otherwise = Otherwise.go(LOST, add_rewards(options.step, options.paid_for_failing))
+                otherwise = Otherwise.go(LOST, add_rewards(options.step, options.fail_reward))
 
         draft = Draft(
             letters.sets,
@@ -178,7 +178,7 @@ class Translation:
             fault = "only the empty word comes from `start`"
             raise BadGrammar(fault, where=self.rules[START].where, fix="let it read an event")
         for guard, where in terminals.items():
-            if self.end is not None and END in events_of(guard):
+            if self.end is not None and END_EVENT in events_of(guard):
                 fault = "with `accept end`, the event `end` ends every word"
                 raise BadGrammar(fault, where=where, fix="leave it out")
         named: dict[str, None] = {}
@@ -190,7 +190,7 @@ class Translation:
         if self.options.exclusive is None and len(events) > 1:
             groups = (tuple(events),)
         letters = Letters(Alphabet(tuple(events), groups), [*terminals, *ending])
-        for guard, held in zip(letters.guards, letters.of, strict=True):
+        for guard, held in zip(letters.guards, letters.letters_of, strict=True):
             if not held:
                 fix = "say which events exclude each other: exclusive=((…), …), or lines `exclusive …` (none: they do not)"
                 fault = f"no label holds for `{guard}`"

@@ -158,13 +158,13 @@ class _GrammarParser(Cursor):
     """The fix of what does not belong where it stands."""
 
     def fail(self) -> None:
-        token = self.here
+        token = self.current
         fault = f"`{token.text}` does not belong here" if token.text else "something is missing"
         raise BadGrammar(fault, where=token.where, fix=self.shape)
 
     def rule(self) -> Definition:
-        name = self.here
-        if not self._begins_line():
+        name = self.current
+        if not self._starts_line():
             self.fail()
         if name.kind == "name":
             self.next()
@@ -174,8 +174,8 @@ class _GrammarParser(Cursor):
         self.indent = name.where.column
         return Definition(name.text, self.alternatives(), name.where)
 
-    def _begins_line(self) -> bool:
-        where = self.here.where
+    def _starts_line(self) -> bool:
+        where = self.current.where
         return not where.text[: where.column - 1].strip()
 
     def alternatives(self) -> Expression:
@@ -191,10 +191,10 @@ class _GrammarParser(Cursor):
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def _ends_sequence(self) -> bool:
-        token = self.here
+        token = self.current
         if token.kind not in ("name", "string") and token.text not in ("(", "["):
             return True
-        if self.depth or not self._begins_line():
+        if self.depth or not self._starts_line():
             return False
         names_rule = self.tokens[self.position + 1].text == ":"
         return names_rule or token.where.column <= self.indent

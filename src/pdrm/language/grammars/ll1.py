@@ -7,7 +7,7 @@ silently, and the top alone says if the word may end.
 
 from __future__ import annotations
 
-from pdrm.language.draft import DraftMove, Head, State, Symbol
+from pdrm.language.draft import DraftHead, DraftMove, State, Symbol
 from pdrm.language.grammars.productions import NO_MORE, Grammar
 from pdrm.language.task_text import DONE, TaskOptions, add_rewards
 
@@ -34,8 +34,8 @@ class TopDown:
                 raise NotLL1
         self.open = self._find_open()
         bottom = (grammar.start, grammar.end)
-        begin = READ if self._pay_for_ending(bottom) is None else BEGIN
-        self.start: Head = begin, bottom
+        begin = READ if self._reward_for_ending(bottom) is None else BEGIN
+        self.start: DraftHead = begin, bottom
 
     def _find_open(self) -> set[int]:
         """The symbols that leave something that may still be read, or not, after their last event."""
@@ -52,10 +52,10 @@ class TopDown:
                         grew = True
         return found
 
-    def moves(self, head: Head) -> list[DraftMove]:
+    def moves(self, head: DraftHead) -> list[DraftMove]:
         """Read each letter that fits the prediction on top, or end the word."""
         state, prediction = head
-        pending = self._pay_for_ending(prediction)
+        pending = self._reward_for_ending(prediction)
         if pending is not None and state == READ:
             paid = add_rewards(self.options.reward, pending)
             return [DraftMove(None, DONE, (prediction,), paid)]
@@ -90,7 +90,7 @@ class TopDown:
             raise NotLL1
         return tuple(cut)
 
-    def _pay_for_ending(self, prediction: Prediction) -> float | None:
+    def _reward_for_ending(self, prediction: Prediction) -> float | None:
         """The reward that is due if the word ends here; None if it may not."""
         if prediction[-1] != NO_MORE or not self.grammar.all_nullable(prediction[:-1]):
             return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar
-from pdrm.language.draft import DraftMove, Head, State, Symbol
+from pdrm.language.draft import DraftHead, DraftMove, State, Symbol
 from pdrm.language.grammars.productions import NO_MORE, Grammar, Production
 from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
@@ -31,7 +31,7 @@ class ParserState:
     """Items, and what they do: shift a letter, reduce by productions, go to a state after a symbol."""
 
     kernel: Items
-    begins: bool
+    is_initial: bool
     """True if nothing may have been read yet: then the empty word does not end here."""
     closure: Items = field(default_factory=dict)
     shift: dict[int, int] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Automaton:
         """The production of the whole word."""
         self.states: list[ParserState] = []
         self.numbers: dict[object, int] = {}
-        self._add({(self.whole, 0): frozenset([NO_MORE])}, begins=True)
+        self._add({(self.whole, 0): frozenset([NO_MORE])}, is_initial=True)
         for state in self.states:
             self._complete(state)
         complete = {n for n, state in enumerate(self.states) if n and NO_MORE in state.reduce}
@@ -80,12 +80,12 @@ class Automaton:
             if len(ways) > 1 or letter in state.shift
         ]
 
-    def _add(self, kernel: Items, begins: bool = False) -> int:
+    def _add(self, kernel: Items, is_initial: bool = False) -> int:
         """The number of the state with this kernel, which may be new."""
-        key = frozenset(kernel.items()), begins
+        key = frozenset(kernel.items()), is_initial
         number = self.numbers.setdefault(key, len(self.states))
         if number == len(self.states):
-            self.states.append(ParserState(kernel, begins))
+            self.states.append(ParserState(kernel, is_initial))
             limit(len(self.states), MAX_STATES, "states of a bottom-up parser")
         return number
 
@@ -114,7 +114,7 @@ class Automaton:
         for (production, dot), follow in items.items():
             for letter in sorted(follow) if dot == len(production.right) else ():
                 state.reduce.setdefault(letter, []).append(production)
-        ended = NO_MORE in state.reduce and not state.begins
+        ended = NO_MORE in state.reduce and not state.is_initial
         if ended:  # the word is complete
             state.reduce = {NO_MORE: state.reduce[NO_MORE]}
             only = frozenset([NO_MORE])
@@ -126,8 +126,8 @@ class Automaton:
                 moved[production, dot + 1] = follow
         for symbol in sorted(after):
             if not self.grammar.is_terminal(symbol):
-                begins = state.begins and self.grammar.is_nullable(symbol)
-                state.goto[symbol] = self._add(after[symbol], begins)
+                is_initial = state.is_initial and self.grammar.is_nullable(symbol)
+                state.goto[symbol] = self._add(after[symbol], is_initial)
         if not ended:
             self._shift(state, after)
 
@@ -137,7 +137,7 @@ class Automaton:
         by_letter: dict[int, Items] = {}
         for symbol in filter(self.grammar.is_terminal, sorted(after)):
             paid = self.grammar.rewards[symbol]
-            for letter in letters.of[symbol]:
+            for letter in letters.letters_of[symbol]:
                 by_letter.setdefault(letter, {}).update(after[symbol])
                 if state.paid.setdefault(letter, paid) != paid:
                     fault = f"label `{letters.spell(letter)}` is two events, which pay differently"
@@ -169,15 +169,15 @@ class BottomUp:
         self.automaton = automaton
         self.states = automaton.states
         self.options = options
-        self.start: Head = READ, 0
-        self.pays = any(one.reward for found in self.grammar.productions for one in found)
+        self.start: DraftHead = READ, 0
+        self.has_rewards = any(one.reward for found in self.grammar.productions for one in found)
 
-    def moves(self, head: Head) -> list[DraftMove]:
+    def moves(self, head: DraftHead) -> list[DraftMove]:
         """Read at the parser state on top, or continue a reduction."""
         state, top = head
         if isinstance(state, Reduction):
             return self._reduce(state, top)
-        if top in self.automaton.ends and not self.pays:
+        if top in self.automaton.ends and not self.has_rewards:
             return [DraftMove(None, DONE, (top,), self.options.reward)]
         only = self.states[top].only_reduction() if top else None
         if only is not None:
@@ -222,7 +222,7 @@ class BottomUp:
         read = DraftMove(None, READ, (after, top), 0.0)
         move = None if letter is None else self._act(after, letter, read)
         if move is None and letter not in (None, NO_MORE) and self.options.fail != IGNORE:
-            return [read._replace(target=LOST, reward=self.options.paid_for_failing)]
+            return [read._replace(target=LOST, reward=self.options.fail_reward)]
         return [move or read]
 
     def name_state(self, state: State) -> str:

@@ -36,7 +36,7 @@ class Letters:
 
     >>> from pdrm.machines.guards import Event
     >>> letters = Letters(Alphabet(("a", "t")), [Event("a"), Event("t")])
-    >>> [sorted(of) for of in letters.of], letters.spell(0, 1, 2)
+    >>> [sorted(of) for of in letters.letters_of], letters.spell(0, 1, 2)
     ([[1, 2], [0, 2]], 't a a+t')
     """
 
@@ -54,7 +54,7 @@ class Letters:
         masks = [mask for mask in masks if mask]
         self.labels = [self._labels(mask) for mask in masks]
         """The labels of each letter."""
-        self.of = [
+        self.letters_of = [
             frozenset(letter for letter, mask in enumerate(masks) if mask >> number & 1)
             for number in range(len(guards))
         ]
@@ -91,7 +91,7 @@ MAX_VARIANTS = 32
 """Bodies that one alternative is written out to at most; further groups become nonterminals."""
 
 
-class Payment(NamedTuple):
+class RewardMarker(NamedTuple):
     """Stands for no event, and pays: the end of a rule that is read top-down."""
 
     reward: float
@@ -100,7 +100,7 @@ class Payment(NamedTuple):
         return f"pay {self.reward}"
 
 
-Symbol = Terminal | Reference | Alternatives | Repeat | Sequence | Payment
+Symbol = Terminal | Reference | Alternatives | Repeat | Sequence | RewardMarker
 Body = tuple[Symbol, ...]
 
 
@@ -127,7 +127,7 @@ class Expansion:
             bodies = list(dict.fromkeys(self._define(symbol)))
             paid = complete.get(str(symbol), 0.0)
             if paid and not lr:
-                bodies = [(*body, Payment(paid)) for body in bodies]
+                bodies = [(*body, RewardMarker(paid)) for body in bodies]
             self.bodies[symbol] = bodies
             for part in (part for body in bodies for part in body):
                 total += 1
@@ -141,7 +141,7 @@ class Expansion:
     def _define(self, symbol: Symbol) -> list[Body]:
         """The ways to rewrite a nonterminal."""
         match symbol:
-            case Payment():
+            case RewardMarker():
                 return [()]
             case Reference(name):
                 return self._options(self._rule(symbol, name))
@@ -151,7 +151,7 @@ class Expansion:
             case Repeat(inner, 0, None) if not self.lr:
                 return [*((*body, symbol) for body in self._options(inner)), ()]
             case Repeat(inner, 0, most) if most is not None:
-                rest = self._ways(Repeat(inner, 0, most - 1))
+                rest = self._write_out(Repeat(inner, 0, most - 1))
                 return [*(one + more for one in self._options(inner) for more in rest), ()]
         return self._options(symbol)
 
@@ -165,9 +165,9 @@ class Expansion:
     def _options(self, inner: Expression) -> list[Body]:
         """The bodies of the alternatives of an expression."""
         options = inner.parts if isinstance(inner, Alternatives) else (inner,)
-        return [body for option in options for body in self._ways(option)]
+        return [body for option in options for body in self._write_out(option)]
 
-    def _ways(self, inner: Expression) -> list[Body]:
+    def _write_out(self, inner: Expression) -> list[Body]:
         """The bodies that an expression is written out to."""
         ways: list[Body] = [(inner,)]
         match inner:
@@ -191,7 +191,7 @@ class Expansion:
         """The ways to write several parts one after the other, as long as they are few."""
         bodies: list[Body] = [()]
         for part in parts:
-            ways = self._ways(part)
+            ways = self._write_out(part)
             if len(ways) > 1 and len(bodies) * len(ways) > MAX_VARIANTS:
                 ways = [(part,)]
             bodies = [body + way for body in bodies for way in ways]
@@ -238,7 +238,7 @@ class Grammar:
         """The terminal that ends every word, or `NO_MORE`."""
         for symbol, options in bodies.items():
             reward = complete.get(str(symbol), 0.0) if expansion.lr else 0.0
-            if isinstance(symbol, Payment):
+            if isinstance(symbol, RewardMarker):
                 reward = symbol.reward
             found = []
             for body in options:
@@ -247,7 +247,7 @@ class Grammar:
                 found.append(Production(numbers[symbol], right, reward))
             self.productions.append(found)
         self.shortest: dict[int, Derivation] = {}
-        self.first = [*letters.of, *(frozenset[int]() for _ in bodies)]
+        self.first = [*letters.letters_of, *(frozenset[int]() for _ in bodies)]
         """The letters that each symbol can begin with."""
         self._analyse()
 

@@ -16,7 +16,7 @@ from pdrm.errors import BadSetting, EarlyAcceptance, Where, warn_caller
 from pdrm.files import MAX_RULES
 from pdrm.language.draft import Draft, DraftMove, Moves, refine
 from pdrm.language.source import limit
-from pdrm.language.task_text import DONE, END, IGNORE, LOST, TaskOptions, add_rewards
+from pdrm.language.task_text import DONE, END_EVENT, IGNORE, LOST, TaskOptions, add_rewards
 from pdrm.machines.labels import LabelSets
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import BOTTOM, Otherwise
@@ -62,7 +62,7 @@ def reward_machine(
     done: dict[int, int] = {}
     moves = [sets.rename_leaves(one, becomes.__getitem__, done) for one in acceptor.moves]
     if not first:
-        end = sets.variable(sets.alphabet.events.index(END))
+        end = sets.variable(sets.alphabet.events.index(END_EVENT))
         for state, accepts in enumerate(acceptor.accepting):
             verdict = sets.leaf(DONE if accepts else LOST)
             moves[state] = sets.choose(end, verdict, moves[state])
@@ -118,7 +118,7 @@ def _warn_of_early_acceptance(
 
 def _draft(sets: LabelSets, states: dict[int, Hashable], start: int, options: TaskOptions) -> Draft:
     """The moves between states that differ; labels that change nothing are left out."""
-    paid: dict[Hashable, float] = {DONE: options.reward, LOST: options.paid_for_failing}
+    paid: dict[Hashable, float] = {DONE: options.reward, LOST: options.fail_reward}
     moves: Moves = {}
     numbers = {start: 0}
     for state in (order := [start]):

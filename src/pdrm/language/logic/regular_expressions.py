@@ -17,7 +17,7 @@ from pdrm.language.grammars.grammar_text import EXPRESSION, Definition, read_exp
 from pdrm.language.grammars.productions import START, Grammar
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.source import limit
-from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
+from pdrm.language.task_text import TaskOptions, TaskText, read_task_text, with_default_location
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 MAX_FORM_SYMBOLS = 1_000 * MAX_SYMBOLS
@@ -68,7 +68,7 @@ def build(task: TaskText) -> PushdownRewardMachine:
     where = task.body[0].at(1)
     expression = read_expression(task.body, task.file)
     translation = Translation(task, {START: Definition(START, expression, where)})
-    with placing(where, translation.places):
+    with with_default_location(where, translation.places):
         acceptor = _explore(translation.expand(lr=False))
         return reward_machine(acceptor, task.name, task.options, where)
 

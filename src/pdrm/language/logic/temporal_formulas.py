@@ -47,9 +47,9 @@ def subformulas(formula: Temporal) -> list[Temporal]:
     found: dict[Temporal, None] = {}
     todo = [formula]
     while todo:
-        here = todo[-1]
-        waiting = [part for part in reversed(here.parts) if part not in found]
-        if waiting and here not in found:
+        current = todo[-1]
+        waiting = [part for part in reversed(current.parts) if part not in found]
+        if waiting and current not in found:
             todo += waiting
         else:
             found[todo.pop()] = None
@@ -282,19 +282,19 @@ class _FormulaParser(Cursor):
         """Temporal operators, places and patterns so far."""
 
     def fail(self, message: str, fix: str, token: Token | None = None) -> NoReturn:
-        raise CannotRead(message, where=(token or self.here).where, fix=fix)
+        raise CannotRead(message, where=(token or self.current).where, fix=fix)
 
     @property
     def operator(self) -> str:
         """The operator or sign that stands here, however it is spelt; empty if it is another word."""
-        text = SAME.get(self.here.text, self.here.text)
-        return text if self.here.kind in ("sign", "name") else ""
+        text = SAME.get(self.current.text, self.current.text)
+        return text if self.current.kind in ("sign", "name") else ""
 
     def parse(self) -> Temporal:
         formula = self.binary()
         if not self.at_end:
             fix = "join the two by `&`, `|`, `->` or `U`, and close all parentheses once"
-            self.fail(f"the formula is complete before `{self.here.text}`", fix)
+            self.fail(f"the formula is complete before `{self.current.text}`", fix)
         return formula
 
     def binary(self, weakest: int = 0) -> Temporal:
@@ -366,6 +366,6 @@ class _FormulaParser(Cursor):
 
     def expect(self, sign: str, opened: Token) -> None:
         if not self.take(sign):
-            found = f"`{self.here.text}`" if self.here.text else "the end"
+            found = f"`{self.current.text}`" if self.current.text else "the end"
             fix = f"close the parenthesis of {opened.where}"
             self.fail(f"`{sign}` is missing before {found}", fix)

@@ -24,7 +24,7 @@ from pdrm.language.logic.temporal_formulas import (
     subformulas,
 )
 from pdrm.language.source import limit, split_lines
-from pdrm.language.task_text import END, TaskOptions, TaskText, placing
+from pdrm.language.task_text import END_EVENT, TaskOptions, TaskText, with_default_location
 from pdrm.machines.labels import FALSE, TRUE, Alphabet, LabelSets, groups_of
 from pdrm.machines.pushdown import PushdownRewardMachine
 
@@ -75,12 +75,14 @@ def build(task: TaskText) -> PushdownRewardMachine:
     formula, looks_back = parse_task(list(task.body), given or None, file)
     events = given or tuple(events_in(formula))
     if options.accept == "end":
-        if END in events_in(formula):
-            fault = f"the formula names the event `{END}`, which says that the word is complete"
+        if END_EVENT in events_in(formula):
+            fault = (
+                f"the formula names the event `{END_EVENT}`, which says that the word is complete"
+            )
             raise BadSetting(fault, where=Where(file), fix="use another name, or accept first")
-        events = (*(event for event in events if event != END), END)
+        events = (*(event for event in events if event != END_EVENT), END_EVENT)
     alphabet = Alphabet(events, groups_of(options.exclusive or ()))
-    with placing(where := task.body[0].at(1) if task.body else Where(file)):
+    with with_default_location(where := task.body[0].at(1) if task.body else Where(file)):
         acceptor = Progression(formula, alphabet).explore()
         return reward_machine(acceptor, task.name, options, where, looks_back)
 
