@@ -173,7 +173,7 @@ Symbol = tuple[str | None, ...]
 """The symbols of all parts, or Nones below their bottom symbols."""
 
 
-class ProductState(NamedTuple):
+class CombinedState(NamedTuple):
     """A state of the combination."""
 
     states: tuple[str, ...]
@@ -192,7 +192,7 @@ class Product:
         groups = dict.fromkeys(group for part in parts for group in part.machine.exclusive)
         self.sets = LabelSets(Alphabet(events, tuple(groups)))
         self.end = self.sets.variable(events.index(END_EVENT)) if accept == "end" else FALSE
-        self.start = ProductState(tuple(part.machine.start for part in parts), RUN)
+        self.start = CombinedState(tuple(part.machine.start for part in parts), RUN)
         machines = [part.machine for part in parts]
         self.bottom: Symbol = tuple(
             FILLER if machine.is_reward_machine else machine.stack[0] for machine in machines
@@ -210,7 +210,7 @@ class Product:
         The first move pushes the bottom symbols above `empty`. It is omitted if no rule applies
         when the stacks of the parts are empty.
         """
-        initial: DraftHead = ProductState(("begin",), RUN), self.empty
+        initial: DraftHead = CombinedState(("begin",), RUN), self.empty
         first = DraftMove(None, self.start, (self.bottom, self.empty), 0.0)
         moves = reach(lambda head: [first] if head == initial else self._moves(head), initial)
         final = tuple(dict.fromkeys(state for state, _ in moves if state.phase == ENDED))
@@ -236,7 +236,7 @@ class Product:
         stacked = [not part.machine.is_reward_machine for part in self.parts]
         return ".".join(filter(None, compress(symbol, stacked))) or FILLER
 
-    def _holds(self, state: ProductState) -> bool:
+    def _holds(self, state: CombinedState) -> bool:
         """Return True if the formula holds for the states of the parts."""
         facts = []
         for part, part_state in zip(self.parts, state.states, strict=True):
@@ -245,7 +245,7 @@ class Product:
                 facts.append(part.name)
         return self.when.holds(frozenset(facts))
 
-    def _evaluate_when(self, state: ProductState) -> ProductState:
+    def _evaluate_when(self, state: CombinedState) -> CombinedState:
         """Evaluate the formula in a state without pending silent moves.
 
         Returns:
@@ -253,9 +253,9 @@ class Product:
         """
         if state.phase == JUDGE or self.accept == "first":
             if self._holds(state):
-                return ProductState(state.states, ENDED)
+                return CombinedState(state.states, ENDED)
             if state.phase == JUDGE:
-                return ProductState(state.states, FAILED)
+                return CombinedState(state.states, FAILED)
         return state
 
     def _moves(self, head: DraftHead) -> list[DraftMove]:
@@ -316,8 +316,13 @@ class Product:
             targets.append(rule.target or state)
             pushes.append(part.push(state, top, rule))
             rewards.append(part.weight * rule.reward)
-        target = ProductState(tuple(targets), phase)
-        if not self._has_silent_rules(target):
+        target = CombinedState(tuple(targets), phase)
+        next_rules = [
+            rule
+            for part, state in zip(self.parts, targets, strict=True)
+            for rule in part.machine.rules_from[state]
+        ]
+        if not any(rule.silent for rule in next_rules):
             target = self._evaluate_when(target)
         reward = add_rewards(*rewards)
         lengths = {len(push) for push in pushes if push is not None}
@@ -329,13 +334,6 @@ class Product:
         filled = [fill if push is None else push for push in pushes]
         below = (self.empty,) if head[1] == self.empty else ()
         return DraftMove(labels, target, (*zip(*filled, strict=True), *below), reward)
-
-    def _has_silent_rules(self, state: ProductState) -> bool:
-        return any(
-            rule.silent
-            for part, part_state in zip(self.parts, state.states, strict=True)
-            for rule in part.machine.rules_from[part_state]
-        )
 
     def _stacks_error(self, head: DraftHead, labels: int | None) -> CannotCombine:
         """The error for parts that replace their tops by different numbers of symbols."""

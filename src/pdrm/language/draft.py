@@ -296,47 +296,59 @@ def _remove_fixed_symbols(moves: Moves, start: DraftHead) -> Moves:
     return _map_moves(moves, remove)
 
 
+Naming = Callable[[Any], Any]
+"""The name of a state or symbol, or of its class."""
+
+
 def _merge_states(moves: Moves) -> Moves:
     """Merge states with the same moves at all symbols."""
 
-    def describe(classes: Mapping[State, int]) -> dict[State, Hashable]:
-        rows: dict[State, set[Hashable]] = {}
-        for (state, symbol), found in moves.items():
-            row = tuple(move._replace(target=classes.get(move.target)) for move in found)
-            rows.setdefault(state, set()).add((symbol, row))
-        return {
-            state: (state if state in FINAL else None, frozenset(row))
-            for state, row in rows.items()
-        }
+    def rename(move: DraftMove, name: Naming) -> DraftMove:
+        return move._replace(target=name(move.target))
 
-    merged = _representatives(refine(describe))
+    rows = [(state, symbol, found) for (state, symbol), found in moves.items()]
+    merged = _merge(rows, rename)
     return {
-        (merged(state), symbol): [move._replace(target=merged(move.target)) for move in found]
-        for (state, symbol), found in moves.items()
+        (merged(state), symbol): [rename(move, merged) for move in found]
+        for state, symbol, found in rows
     }
 
 
 def _merge_symbols(moves: Moves) -> Moves:
     """Merge stack symbols with the same moves in all states."""
 
-    def describe(classes: Mapping[Symbol, int]) -> dict[Symbol, Hashable]:
-        rows: dict[Symbol, set[Hashable]] = {}
-        for (state, symbol), found in moves.items():
-            row = tuple(move._replace(push=tuple(map(classes.get, move.push))) for move in found)
-            rows.setdefault(symbol, set()).add((state, row))
-        return {symbol: frozenset(row) for symbol, row in rows.items()}
+    def rename(move: DraftMove, name: Naming) -> DraftMove:
+        return move._replace(push=tuple(map(name, move.push)))
 
-    merged = _representatives(refine(describe))
+    rows = [(symbol, state, found) for (state, symbol), found in moves.items()]
+    merged = _merge(rows, rename)
     return {
-        (state, merged(symbol)): [
-            move._replace(push=tuple(map(merged, move.push))) for move in found
-        ]
-        for (state, symbol), found in moves.items()
+        (state, merged(symbol)): [rename(move, merged) for move in found]
+        for symbol, state, found in rows
     }
 
 
-def _representatives(classes: Mapping[Any, int]) -> Callable[[Any], Any]:
-    """The function from an item to the first item of its class that it was called with."""
+def _merge(
+    rows: list[tuple[Any, Any, list[DraftMove]]], rename: Callable[[DraftMove, Naming], DraftMove]
+) -> Naming:
+    """Find items with the same moves in all contexts.
+
+    Args:
+        rows: Items (states or symbols), their contexts (the other), and the moves there.
+        rename: Renames the items of a move.
+
+    Returns:
+        The function from an item to the first item of its class that it is called with.
+    """
+
+    def describe(classes: Mapping[Any, int]) -> dict[Any, Hashable]:
+        cells: dict[Any, set[Hashable]] = {}
+        for item, context, found in rows:
+            renamed = tuple(rename(move, classes.get) for move in found)
+            cells.setdefault(item, set()).add((context, renamed))
+        return {item: (item in FINAL and item, frozenset(cell)) for item, cell in cells.items()}
+
+    classes = refine(describe)
     first: dict[int | None, Any] = {}
     return lambda item: first.setdefault(classes.get(item), item)
 
