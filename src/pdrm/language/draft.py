@@ -346,7 +346,9 @@ def _merge(
         for item, context, found in rows:
             renamed = tuple(rename(move, classes.get) for move in found)
             cells.setdefault(item, set()).add((context, renamed))
-        return {item: (item in FINAL and item, frozenset(cell)) for item, cell in cells.items()}
+        return {
+            item: (item if item in FINAL else None, frozenset(cell)) for item, cell in cells.items()
+        }
 
     classes = refine(describe)
     first: dict[int | None, Any] = {}

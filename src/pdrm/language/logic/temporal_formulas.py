@@ -265,7 +265,7 @@ def parse_task(
 class _FormulaParser(Cursor):
     """Reads tokens from the left; operators bind by their strength."""
 
-    deepest = MAX_FORMULA_DEPTH + 1
+    max_depth = MAX_FORMULA_DEPTH + 1
 
     def __init__(
         self,
