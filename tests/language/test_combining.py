@@ -138,7 +138,7 @@ def test_an_undefined_move_of_a_part_is_one_of_the_whole(parts):
 def test_what_cannot_be_combined(parts):
     for change, kind, message, place in (
         ({"when": "b & lettr | lettr"}, UnknownMachine, "`lettr` is not a part", "<when>:1:5"),
-        ({"when": "b &"}, CannotRead, "nothing stands after", "<when>:1:3"),
+        ({"when": "b &"}, CannotRead, "nothing follows", "<when>:1:3"),
         ({"when": "!letter"}, BadSetting, "before the first label", "None"),
         ({"when": "{b}"}, BadSetting, "is a formula", "<when>:1:1"),
         ({"weights": {"bb": 2}}, BadSetting, "is not a part", "None"),
