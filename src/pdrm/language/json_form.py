@@ -82,8 +82,8 @@ JSON_TYPE_NAMES: dict[type, str] = {
 Shape = Any
 """The expected form of a value.
 
-A type; `[shape]` for an array; `{key: shape}` for an object, where `?` marks optional keys and `str`
-stands for any key; or `(shape, …)` for alternatives.
+A type; `[shape]` for an array; `{key: shape}` for an object, where `?` marks optional keys and
+`str` stands for any key; or `(shape, …)` for alternatives.
 """
 RULE = {
     "from": str,

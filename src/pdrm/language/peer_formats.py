@@ -101,11 +101,11 @@ def _rule(line: Line) -> Transition:
 
 # --- DPDAs of automata-lib: `json.dumps(dpda.input_parameters, default=list)`
 #
-# An automaton accepts words and has no rewards. The machine reads an additional event, `end`. If the
-# automaton accepts, `end` gives the reward 1 and leads to the final state `accepted`. Otherwise, or
-# if the automaton is stuck, it leads to `rejected`. The empty label is not a letter and changes
-# nothing. An automaton also accepts if it passes an accepting state on silent moves after the last
-# letter. The states `…-passed` record this.
+# An automaton accepts words and has no rewards. The machine reads an additional event, `end`. If
+# the automaton accepts, `end` gives the reward 1 and leads to the final state `accepted`.
+# Otherwise, or if the automaton is stuck, it leads to `rejected`. The empty label is not a letter
+# and changes nothing. An automaton also accepts if it passes an accepting state on silent moves
+# after the last letter. The states `…-passed` record this.
 
 NAME = (Number, str)
 AUTOMATON = {
