@@ -327,22 +327,17 @@ class Product:
         reward = add_rewards(*rewards)
         lengths = {len(push) for push in pushes if push is not None}
         if len(lengths) > 1:
-            raise self._stacks_error(head, labels)
+            case = "silently"
+            if labels is not None:
+                case = f"at label {label_text(LabelSet(self.sets, labels).example())}"
+            raise CannotCombine(
+                f"the stacks do not move together in state `{'.'.join(head[0].states)}`, {case}",
+                fix="let both push and pop at the same labels, "
+                "or combine one with machines without a stack",
+            )
         if not lengths:
             return DraftMove(labels, target, (head[1],), reward)
         fill = (FILLER,) * lengths.pop()
         filled = [fill if push is None else push for push in pushes]
         below = (self.empty,) if head[1] == self.empty else ()
         return DraftMove(labels, target, (*zip(*filled, strict=True), *below), reward)
-
-    def _stacks_error(self, head: DraftHead, labels: int | None) -> CannotCombine:
-        """The error for parts that replace their tops by different numbers of symbols."""
-        case = "silently"
-        if labels is not None:
-            case = f"at label {label_text(LabelSet(self.sets, labels).example())}"
-        state = ".".join(head[0].states)
-        return CannotCombine(
-            f"the stacks do not move together in state `{state}`, {case}",
-            fix="let both push and pop at the same labels, "
-            "or combine one with machines without a stack",
-        )

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from pdrm.files import MAX_RULES
 from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, LOST, add_rewards
-from pdrm.machines.guards import SILENT, Guard
+from pdrm.machines.guards import SILENT
 from pdrm.machines.labels import LabelSet, LabelSets
 from pdrm.machines.machine import RESERVED, fresh_name
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -101,9 +101,10 @@ class Draft:
         stackless = len(symbols) == 1 and all(rule.push == (rule.top,) for rule in labels_by_rule)
         rules = []
         for rule, labels in labels_by_rule.items():
-            ends = (rule.source, rule.target, self._guard(labels))
+            nodes = [node for node in labels if node is not None]
+            guard = LabelSet(self.sets, self.sets.join(nodes)).formula() if nodes else SILENT
             change = (NONE, ()) if stackless else (rule.top, rule.push)
-            rules.append(Transition(*ends, *change, rule.reward))
+            rules.append(Transition(rule.source, rule.target, guard, *change, rule.reward))
         final = tuple(states[state] for state in self.final if state in states)
         alphabet = self.sets.alphabet
         return PushdownRewardMachine(
@@ -117,12 +118,6 @@ class Draft:
             alphabet.exclusive,
             tuple(states[state] for state in dict.fromkeys(order) if states[state] not in final),
         )
-
-    def _guard(self, labels: list[int | None]) -> Guard:
-        nodes = [node for node in labels if node is not None]
-        if not nodes:
-            return SILENT
-        return LabelSet(self.sets, self.sets.join(nodes)).formula()
 
     def _find_rules(
         self, states: dict[State, str], symbols: dict[Symbol, str]

@@ -114,8 +114,10 @@ def kind_of(text: str, file: str) -> str | None:
     The kind is determined by the extension of the file, or by the first word of the text. Without
     these, a text with lines such as `start: "a"` and without `->` is a grammar.
 
-    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("F(a & X b)", "task.ltlf")
-    ('grammar', 'ltlf')
+    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>")
+    'grammar'
+    >>> kind_of("F(a & X b)", "task.ltlf")
+    'ltlf'
     """
     code = re.sub(r"^[ \t]*//.*\n", "", text, flags=re.MULTILINE)
     candidates = [Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1]]

@@ -16,7 +16,7 @@ from pdrm.machines.guards import SILENT, Exactly, events_of
 from pdrm.machines.machine import fresh_name
 from pdrm.machines.transitions import ANY, Transition
 
-# --- Reward machines of Toro Icarte et al.: initial state, final states, `(u, v, 'formula', reward)`
+# --- Reward machines of Toro Icarte et al.: initial state, final states, (u, v, 'formula', reward)
 #
 # The original program evaluates such files as Python. This reader only matches them. There, a label
 # that no formula covers ends the episode with reward 0. Here, it leads to a separate final state,

@@ -18,7 +18,7 @@ literal   term | "!" literal | "(" formula ")"
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pdrm.errors import (
     BadIndentation,
@@ -261,16 +261,16 @@ class LineParser(Cursor):
         return Exactly(frozenset(events))
 
     def formula(self) -> Formula:
-        parts = [self.conjunction()]
-        while self.take("|"):
-            parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+        return self._chain("|", self.conjunction, Or)
 
     def conjunction(self) -> Formula:
-        parts = [self.literal()]
-        while self.take("&"):
-            parts.append(self.literal())
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+        return self._chain("&", self.literal, And)
+
+    def _chain(self, sign: str, read: Callable[[], Formula], join: type[And] | type[Or]) -> Formula:
+        parts = [read()]
+        while self.take(sign):
+            parts.append(read())
+        return parts[0] if len(parts) == 1 else join(tuple(parts))
 
     def literal(self) -> Formula:
         if self.take("!"):

@@ -109,8 +109,8 @@ def _cells(line: Line) -> list[str]:
 def space_out(code: str) -> str:
     """Put single spaces between tokens, except around punctuation.
 
-    >>> [space_out(code) for code in ("a&! ( b|c )", "{a ,t}", "[+1,0]", "back( a )", "for a in u d :")]
-    ['a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)', 'for a in u d:']
+    >>> [space_out(code) for code in ("a&! ( b|c )", "{a ,t}", "[+1,0]", "back( a )")]
+    ['a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)']
     """
     text = ""
     for piece in TOKEN.findall(code):

@@ -146,10 +146,10 @@ class Stage(NamedTuple):
 
 def head_names(machine: PushdownRewardMachine) -> dict[Head, str]:
     """The automaton's state for each head, including heads of final states."""
-    names: dict[str, Head] = {}
+    names: dict[Head, str] = {}
     for head in all_heads(machine):
-        names[fresh_name(Stage(AT, head).stem, names)] = head
-    return {head: name for name, head in names.items()}
+        names[head] = fresh_name(Stage(AT, head).stem, names.values())
+    return names
 
 
 def counting_configuration(

@@ -209,9 +209,7 @@ class LabelSets:
         while unknown:
             case = unknown[-1]
             variable = min(self.variable_of[node] for node in case)
-            if_false, if_true = zip(
-                *(self._cofactors(node, variable) for node in case), strict=True
-            )
+            if_false, if_true = zip(*(self.cofactors(node, variable) for node in case), strict=True)
             low = self._known(if_false)
             high = self._known(if_true)
             if low is None:
@@ -222,7 +220,7 @@ class LabelSets:
                 self._choices[unknown.pop()] = self.node(variable, low, high)
         return self._choices[wanted]
 
-    def _cofactors(self, node: int, variable: int) -> tuple[int, int]:
+    def cofactors(self, node: int, variable: int) -> tuple[int, int]:
         """The function with `variable` false, and with it true.
 
         `variable` must not come after the variable of the node.
@@ -378,8 +376,8 @@ class LabelSets:
         key = least, most
         if key not in done:
             variable = min(self.variable_of[least], self.variable_of[most])
-            l0, l1 = self._cofactors(least, variable)
-            m0, m1 = self._cofactors(most, variable)
+            l0, l1 = self.cofactors(least, variable)
+            m0, m1 = self.cofactors(most, variable)
             absent, absent_set = self.cover(self.choose(m1, FALSE, l0), m0, done)
             present, present_set = self.cover(self.choose(m0, FALSE, l1), m1, done)
             rest = self.join(

@@ -53,7 +53,7 @@ def from_grammar(
     events: tuple[str, ...] = (),
     exclusive: tuple[tuple[str, ...], ...] | None = None,
 ) -> PushdownRewardMachine:
-    r"""Build a machine from a context-free grammar in Lark's notation, with events in double quotes.
+    r"""Build a machine from a context-free grammar in Lark's notation, with events in quotes.
 
     Args:
         text: The rules.

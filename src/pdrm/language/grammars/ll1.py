@@ -1,4 +1,4 @@
-"""LL(1) parsers: machines whose stack contains the predicted rest of the word, the next part on top.
+"""LL(1) parsers: the stack contains the predicted rest of the word, with the next part on top.
 
 A stack symbol is a *prediction*: grammar symbols of which only the last cannot be empty. So an
 event either belongs to the prediction on top, or no word continues with it. There are no silent
