@@ -141,8 +141,11 @@ class Draft:
         rules: dict[DraftRule, list[int | None]] = {}
         for (source, labels), alternatives in effects.items():
             covered = {top for covered_tops in alternatives.values() for top in covered_tops}
-            relevant = [top for top, reads in tops[source].items() if reads or labels is None]
-            missing = [top for top in relevant if top not in covered]
+            missing = [
+                top
+                for top, reads in tops[source].items()
+                if (reads or labels is None) and top not in covered
+            ]
             for rule in self._choose_tops(alternatives, missing, labels is None):
                 push = tuple(rule.top if symbol == ANY else symbol for symbol in rule.push)
                 rules.setdefault(rule._replace(push=push), []).append(labels)

@@ -80,10 +80,8 @@ def _rules(lines: list[Line], depth: int) -> list[str]:
     pad = " " * (INDENT * depth)
     texts: list[str] = []
     for row in rows:
-        source, target, guard, move = (
-            cell.ljust(width) for cell, width in zip(row[:4], widths[:4], strict=True)
-        )
-        texts.append(f"{pad}{source} -> {target} : {guard} {move}{row[4]}")
+        source, target, guard, move, reward = map(str.ljust, row, widths)
+        texts.append(f"{pad}{source} -> {target} : {guard} {move}{reward}".rstrip())
     pairs = list(zip(texts, lines, strict=True))
     longest = max((len(text) for text, line in pairs if line.comment), default=0)
     return [f"{text:<{longest}}  {line.comment}" if line.comment else text for text, line in pairs]

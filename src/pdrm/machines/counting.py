@@ -27,7 +27,7 @@ from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, LabelSet
 from pdrm.machines.machine import LabelledRule, Machine, otherwise_at
 from pdrm.machines.reach import saturate
-from pdrm.machines.transitions import Otherwise, Rule, StepRecord, number_text
+from pdrm.machines.transitions import Otherwise, Rule, StepRecord
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
@@ -78,10 +78,7 @@ class CountingTransition(Rule):
 
     def __str__(self) -> str:
         changes = [f"{change:+d}" if change else "0" for change in self.changes]
-        vectors = f"{pattern_text(self.tests)} / {pattern_text(changes)}"
-        return (
-            f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
-        )
+        return self._text(f"{pattern_text(self.tests)} / {pattern_text(changes)}, ")
 
 
 def pattern_text(values: Sequence[object]) -> str:

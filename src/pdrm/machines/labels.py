@@ -258,9 +258,7 @@ class LabelSets:
         """Replace variables by functions. `done` caches results for the same `functions`."""
 
         def branch(variable: int, low: int, high: int) -> int:
-            condition = functions.get(variable)
-            if condition is None:
-                condition = self.variable(variable)
+            condition = functions[variable] if variable in functions else self.variable(variable)
             return self.choose(condition, high, low)
 
         return self._rebuild(node, lambda leaf: leaf, branch, done)
@@ -300,14 +298,9 @@ class LabelSets:
 
     def leaves(self, node: int) -> list[Hashable]:
         """The values of the leaves of a function, each once, in the order of the labels."""
-        values = list[Hashable]()
-
-        def keep(leaf: int) -> int:
-            values.append(self.value[leaf])
-            return leaf
-
-        self._rebuild(node, keep, self.node, {})
-        return values
+        visited: dict[int, int] = {}
+        self._rebuild(node, lambda leaf: leaf, self.node, visited)
+        return [self.value[node] for node in visited if self.variable_of[node] == LEAF]
 
     # --- Guards
 

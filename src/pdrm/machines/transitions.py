@@ -60,7 +60,11 @@ class Rule:
     @property
     def plain_text(self) -> str:
         """The rule without its effect on the stack or the counters."""
-        return f"{self.source} -> {self.target} : {self.guard}, {number_text(self.reward)}"
+        return self._text("")
+
+    def _text(self, change: str) -> str:
+        reward = number_text(self.reward)
+        return f"{self.source} -> {self.target} : {self.guard}, {change}{reward}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +116,7 @@ class Transition(Rule):
         return replaced if self.top != NONE or top is None else (*replaced, top)
 
     def __str__(self) -> str:
-        move = f"{self.top} / {' '.join(self.push) or NONE}"
-        return f"{self.source} -> {self.target} : {self.guard}, {move}, {number_text(self.reward)}"
+        return self._text(f"{self.top} / {' '.join(self.push) or NONE}, ")
 
 
 @dataclass(frozen=True, slots=True)

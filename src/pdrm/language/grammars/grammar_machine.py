@@ -187,9 +187,9 @@ class Translation:
             if self.end is not None and END_EVENT in events_of(guard):
                 fault = "with `accept end`, the event `end` ends every word"
                 raise BadGrammar(fault, where=where, fix="leave it out")
-        named: dict[str, None] = {}
-        for guard in terminals:
-            named |= dict.fromkeys(sorted(events_of(guard), key=str(guard).find))
+        named = [
+            event for guard in terminals for event in sorted(events_of(guard), key=str(guard).find)
+        ]
         ending = [] if self.end is None else [self.end]
         events = dict.fromkeys([*named, *self.options.events, *map(str, ending)])
         groups = groups_of(self.options.exclusive or ())

@@ -24,7 +24,7 @@ from pdrm.language.grammars.grammar_text import (
 from pdrm.language.source import limit
 from pdrm.language.task_text import add_rewards
 from pdrm.machines.guards import Guard, word_text
-from pdrm.machines.labels import FALSE, Alphabet, LabelSet, LabelSets
+from pdrm.machines.labels import Alphabet, LabelSet, LabelSets
 
 MAX_LETTERS = 300
 """The maximum number of letters."""
@@ -49,10 +49,10 @@ class Letters:
         """The diagram from labels to the guards that hold, as bits (None if not a label)."""
         for number, labels in enumerate(labels_of_guards):
             self._split(number, labels)
-        masks = [mask for mask in self.sets.leaves(self.holding) if isinstance(mask, int)]
-        self.others = self._labels(0) if 0 in masks else FALSE
+        self.others = self._labels(0)
         """The labels for which no guard holds."""
-        masks = [mask for mask in masks if mask]
+        leaves = self.sets.leaves(self.holding)
+        masks = [mask for mask in leaves if isinstance(mask, int) and mask]
         self.labels = [self._labels(mask) for mask in masks]
         """The labels of each letter."""
         self.letters_of = [
