@@ -85,16 +85,15 @@ def combine(
     formula = _read_when(when, machines)
     if accept not in ACCEPT_MODES:
         raise BadSetting(f"`accept` is {accept!r}", fix='use "first" or "end"')
-    factors = dict(weights or {})
-    for wrong in factors.keys() - machines.keys():
-        raise BadSetting(
-            f"`{wrong}` has a weight and is not a part", fix=did_you_mean(str(wrong), machines)
-        )
+    weights = weights or {}
+    for wrong in weights.keys() - machines.keys():
+        fix = did_you_mean(str(wrong), machines)
+        raise BadSetting(f"`{wrong}` has a weight and is not a part", fix=fix)
     product_parts = []
     for part_name, machine in machines.items():
         if isinstance(machine, CountingRewardAutomaton):
             machine = counting_to_pushdown(machine)
-        product_parts.append(Part(part_name, machine, reward_of(factors.get(part_name, 1))))
+        product_parts.append(Part(part_name, machine, reward_of(weights.get(part_name, 1))))
     draft = Product(product_parts, formula, accept).draft()
     return draft.write(name or fresh_name("-".join(machines), ()))
 
@@ -193,9 +192,8 @@ class Product:
         self.sets = LabelSets(Alphabet(events, tuple(groups)))
         self.end = self.sets.variable(events.index(END_EVENT)) if accept == "end" else FALSE
         self.start = CombinedState(tuple(part.machine.start for part in parts), RUN)
-        machines = [part.machine for part in parts]
         self.bottom: Symbol = tuple(
-            FILLER if machine.is_reward_machine else machine.stack[0] for machine in machines
+            FILLER if part.machine.is_reward_machine else part.machine.stack[0] for part in parts
         )
         self.empty: Symbol = (None,) * len(parts)
         """The symbol below all others."""

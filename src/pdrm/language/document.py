@@ -157,12 +157,12 @@ MAX_COUNTERS = 16
 OTHERWISE = "write `otherwise stay REWARD`, `otherwise go STATE REWARD` or `otherwise error`"
 
 STACK_LINE = "list the stack symbols, the bottom one first: `stack # A`"
-STACK_RULE = (
-    "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; the top may be `z` (any) or `eps` (none)"
-)
-COUNTER_RULE = (
-    "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, one entry per counter"
-)
+RULE_FIXES = {
+    "stack": "write SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD; "
+    "the top can be `z` (any) or `eps` (none)",
+    "counters": "write SOURCE -> TARGET : LABEL, [0, 1 or -] / [CHANGE], REWARD, "
+    "one entry per counter",
+}
 
 
 def read(fill: Callable[[str, Document], None], text: str, file: str) -> Document:
@@ -248,12 +248,8 @@ def _check_kind(rule: AnyRule, memory: str) -> None:
     if isinstance(rule, Transition):
         kind = "" if rule.top == UNWRITTEN else "stack"
     if memory and kind != memory:
-        fault = "a rule of a machine with counters needs [TESTS] / [CHANGES]"
-        fix = COUNTER_RULE
-        if memory == "stack":
-            fault = "a rule of a machine with a stack needs TOP / PUSH"
-            fix = STACK_RULE
-        raise CannotRead(fault, where=rule.where, fix=fix)
+        fault = f"the machine has a `{memory}` line, but the rule has no part for it"
+        raise CannotRead(fault, where=rule.where, fix=RULE_FIXES[memory])
     if kind == "counters" and not memory:
         fault = "the rule tests counters, but there is no `counters` line"
         raise BadNumber(fault, where=rule.where, fix="add a line such as `counters 1`")

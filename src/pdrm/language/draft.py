@@ -59,6 +59,11 @@ class DraftRule(NamedTuple):
     push: tuple[str, ...]
     reward: float
 
+    def with_top(self, top: str) -> DraftRule:
+        """The rule for one top instead of `z`."""
+        push = tuple(top if symbol == ANY else symbol for symbol in self.push)
+        return self._replace(top=top, push=push)
+
     @property
     def is_idle(self) -> bool:
         """True if the rule does not change the configuration."""
@@ -147,8 +152,7 @@ class Draft:
                 if (reads or labels is None) and top not in covered
             ]
             for rule in self._choose_tops(alternatives, missing, labels is None):
-                push = tuple(rule.top if symbol == ANY else symbol for symbol in rule.push)
-                rules.setdefault(rule._replace(push=push), []).append(labels)
+                rules.setdefault(rule, []).append(labels)
         return rules
 
     def _choose_tops(
@@ -166,13 +170,13 @@ class Draft:
             any_top = max(alternatives, key=lambda rule: len(alternatives[rule]))
         for rule, tops in alternatives.items():
             if rule != any_top:
-                yield from (rule._replace(top=top) for top in tops)
+                yield from map(rule.with_top, tops)
                 continue
             yield rule
             if self.otherwise is not None:
                 target = self.otherwise.target or rule.source
                 for top in missing:
-                    yield DraftRule(rule.source, target, top, (ANY,), self.otherwise.reward)
+                    yield DraftRule(rule.source, target, top, (top,), self.otherwise.reward)
 
     def _may_use_any_top(self, alternatives: TopsByRule, missing: list[str], silent: bool) -> bool:
         """Return True if the commonest rule can have the top `z`."""

@@ -18,7 +18,7 @@ literal   term | "!" literal | "(" formula ")"
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from pdrm.errors import (
     BadIndentation,
@@ -43,7 +43,17 @@ from pdrm.language.document import (
 )
 from pdrm.language.source import COMMENTS, Cursor, Line, Token, limit, scan, split_lines
 from pdrm.machines.counting import CountingTransition
-from pdrm.machines.guards import SILENT, And, Event, Exactly, Formula, Guard, Not, Or
+from pdrm.machines.guards import (
+    SILENT,
+    And,
+    Event,
+    Exactly,
+    Formula,
+    Guard,
+    Not,
+    Or,
+    join_formulas,
+)
 from pdrm.machines.transitions import NONE, Transition
 
 # --- Lines
@@ -261,16 +271,16 @@ class LineParser(Cursor):
         return Exactly(frozenset(events))
 
     def formula(self) -> Formula:
-        return self._chain("|", self.conjunction, Or)
+        parts = [self.conjunction()]
+        while self.take("|"):
+            parts.append(self.conjunction())
+        return join_formulas(Or, parts)
 
     def conjunction(self) -> Formula:
-        return self._chain("&", self.literal, And)
-
-    def _chain(self, sign: str, read: Callable[[], Formula], join: type[And] | type[Or]) -> Formula:
-        parts = [read()]
-        while self.take(sign):
-            parts.append(read())
-        return parts[0] if len(parts) == 1 else join(tuple(parts))
+        parts = [self.literal()]
+        while self.take("&"):
+            parts.append(self.literal())
+        return join_formulas(And, parts)
 
     def literal(self) -> Formula:
         if self.take("!"):

@@ -8,7 +8,7 @@ Definition 1. A silent move reads no label. `{}` is the empty label, which is no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pdrm.errors import BadShape, BadWord, Where, WrongKind
@@ -175,6 +175,11 @@ ALWAYS = And()
 """The formula `true`, which holds for every label."""
 
 
+def join_formulas(connective: type[And] | type[Or], parts: Sequence[Formula]) -> Formula:
+    """The conjunction or disjunction of formulas. A single formula is returned as it is."""
+    return parts[0] if len(parts) == 1 else connective(tuple(parts))
+
+
 def events_of(guard: Guard) -> frozenset[str]:
     """The events that occur in a guard."""
     match guard:
@@ -199,7 +204,7 @@ def spell_out(guard: Exactly, events: Iterable[str]) -> Formula:
     present = sorted(guard.events)
     parts: list[Formula] = [Event(event) for event in present]
     parts += [Not(Event(event)) for event in events if event not in present]
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
+    return join_formulas(And, parts)
 
 
 # --- Labels and words as texts

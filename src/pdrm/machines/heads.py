@@ -132,10 +132,11 @@ def waiting_heads(
     def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
         if head[0] in machine.final:
             return []
-        rules = [rule_at(machine, head, None)]
-        if rules == [None]:
-            waiting.add(Head(*head))
-            rules = [rule_at(machine, head, label) for label in labels]
+        silent = rule_at(machine, head, None)
+        if silent is not None:
+            return [replace_top(head, silent)]
+        waiting.add(Head(*head))
+        rules = (rule_at(machine, head, label) for label in labels)
         return [replace_top(head, rule) for rule in rules if rule is not None]
 
     saturate(moves, [(start.state, (*start.stack, None)) for start in begin])

@@ -32,6 +32,7 @@ from pdrm.machines.guards import (
     Not,
     Or,
     Silent,
+    join_formulas,
     label_text,
     spell_out,
 )
@@ -439,8 +440,8 @@ class LabelSet:
             for number, present in sorted(cube, key=lambda literal: not literal[1]):
                 event = Event(sets.alphabet.events[number])
                 literals.append(event if present else Not(event))
-            parts.append(literals[0] if len(literals) == 1 else And(tuple(literals)))
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+            parts.append(join_formulas(And, literals))
+        return join_formulas(Or, parts)
 
     def __str__(self) -> str:
         """The first conjunctions of the formula, for messages."""
