@@ -87,8 +87,9 @@ def combine(
         raise BadSetting(f"`accept` is {accept!r}", fix='use "first" or "end"')
     weights = weights or {}
     for wrong in weights.keys() - machines.keys():
-        fix = did_you_mean(str(wrong), machines)
-        raise BadSetting(f"`{wrong}` has a weight and is not a part", fix=fix)
+        raise BadSetting(
+            f"`{wrong}` has a weight and is not a part", fix=did_you_mean(str(wrong), machines)
+        )
     product_parts = []
     for part_name, machine in machines.items():
         if isinstance(machine, CountingRewardAutomaton):
@@ -103,8 +104,10 @@ def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[
     pairs = parts.items() if isinstance(parts, Mapping) else [(None, part) for part in parts]
     for name, machine in pairs:
         if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
-            fix = 'pdrm.catalogue("letter"), pdrm.load("task.pdrm")'
-            raise BadSetting(f"{str(machine)[:40]!r} is not a machine", fix=fix)
+            raise BadSetting(
+                f"{str(machine)[:40]!r} is not a machine",
+                fix='pdrm.catalogue("letter"), pdrm.load("task.pdrm")',
+            )
         free = fresh_name(machine.name if name is None else str(name), machines)
         if not NAME.fullmatch(free):
             raise BadSetting(f"`{free[:40]}` cannot name a part", fix="use a word")
@@ -121,15 +124,19 @@ def _read_when(when: str, parts: Mapping[str, AnyMachine]) -> Formula:
     line = Line("<when>", 1, when)
     guard = read_guard(line)
     if not isinstance(guard, Formula):
-        fix = 'write for example "a & !b"'
-        raise BadSetting("`when` is a formula over the parts", where=line.at(1, len(when)), fix=fix)
+        raise BadSetting(
+            "`when` is a formula over the parts",
+            where=line.at(1, len(when)),
+            fix='write for example "a & !b"',
+        )
     names = list(parts)
     for name, machine in parts.items():
         names += [f"{name}.{state}" for state in (*machine.states, *machine.final)]
     for event in sorted(events_of(guard) - set(names)):
         where = line.at(when.index(event) + 1, len(event))
-        fix = did_you_mean(event, names)
-        raise UnknownMachine(f"`{event}` is not a part", where=where, fix=fix)
+        raise UnknownMachine(
+            f"`{event}` is not a part", where=where, fix=did_you_mean(event, names)
+        )
     return guard
 
 
@@ -198,9 +205,10 @@ class Product:
         self.empty: Symbol = (None,) * len(parts)
         """The symbol below all others."""
         if accept == "first" and self._holds(self.start):
-            fault = "`when` holds before the first label: the combination would be final at once"
-            fix = 'name the parts to finish, as in "a & !b", or use accept="end"'
-            raise BadSetting(fault, fix=fix)
+            raise BadSetting(
+                "`when` holds before the first label: the combination would be final at once",
+                fix='name the parts to finish, as in "a & !b", or use accept="end"',
+            )
 
     def draft(self) -> Draft:
         """The moves at the reachable heads.

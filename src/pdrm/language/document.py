@@ -73,8 +73,11 @@ class Document:
             return
         first = self.headers.setdefault(keyword, line)
         if first is not line:
-            fault = f"a second `{keyword}` line; the first is line {first[0].where.line}"
-            raise DuplicateName(fault, where=line[0].where, fix="keep one of them")
+            raise DuplicateName(
+                f"a second `{keyword}` line; the first is line {first[0].where.line}",
+                where=line[0].where,
+                fix="keep one of them",
+            )
 
     def add_rule(self, rule: AnyRule) -> None:
         """Add a rule."""
@@ -98,8 +101,11 @@ class Document:
         except PdrmError as error:
             self.add_error(error)
             if len(self.errors) >= MAX_FAULTS:
-                fault = f"{MAX_FAULTS} errors; the rest of the file is not read"
-                raise TooLarge(fault, where=error.where, fix="correct these first") from None
+                raise TooLarge(
+                    f"{MAX_FAULTS} errors; the rest of the file is not read",
+                    where=error.where,
+                    fix="correct these first",
+                ) from None
 
     def raise_errors(self) -> None:
         """Raise all errors in the order of the text."""
@@ -144,8 +150,11 @@ def number_of(text: str, where: Where) -> float:
 def integer_of(text: str, where: Where) -> int:
     """Read a change of a counter; raise `BadNumber` otherwise."""
     if not INTEGER.fullmatch(text):
-        fix = "use an integer such as +1, 0 or -2"
-        raise BadNumber(f"`{text[:40]}` is not a counter change", where=where, fix=fix)
+        raise BadNumber(
+            f"`{text[:40]}` is not a counter change",
+            where=where,
+            fix="use an integer such as +1, 0 or -2",
+        )
     return int(text)
 
 
@@ -248,18 +257,29 @@ def _check_kind(rule: AnyRule, memory: str) -> None:
     if isinstance(rule, Transition):
         kind = "" if rule.top == UNWRITTEN else "stack"
     if memory and kind != memory:
-        fault = f"the machine has a `{memory}` line, but the rule has no part for it"
-        raise CannotRead(fault, where=rule.where, fix=RULE_FIXES[memory])
+        raise CannotRead(
+            f"the machine has a `{memory}` line, but the rule has no part for it",
+            where=rule.where,
+            fix=RULE_FIXES[memory],
+        )
     if kind == "counters" and not memory:
-        fault = "the rule tests counters, but there is no `counters` line"
-        raise BadNumber(fault, where=rule.where, fix="add a line such as `counters 1`")
+        raise BadNumber(
+            "the rule tests counters, but there is no `counters` line",
+            where=rule.where,
+            fix="add a line such as `counters 1`",
+        )
     if kind == "stack" and not memory:
-        fault = "the rule uses a stack, but no `stack` line names the bottom symbol"
-        raise NoBottom(fault, where=rule.where, fix=STACK_LINE)
+        raise NoBottom(
+            "the rule uses a stack, but no `stack` line names the bottom symbol",
+            where=rule.where,
+            fix=STACK_LINE,
+        )
     if rule.silent and not memory:
-        fault = "a machine without a stack has no silent moves"
-        fix = "let the rule read a label, or give the machine a `stack` line"
-        raise CannotRead(fault, where=rule.where, fix=fix)
+        raise CannotRead(
+            "a machine without a stack has no silent moves",
+            where=rule.where,
+            fix="let the rule read a label, or give the machine a `stack` line",
+        )
 
 
 def _otherwise(document: Document) -> Otherwise:
@@ -276,8 +296,11 @@ def _otherwise(document: Document) -> Otherwise:
             case ["go", target, reward]:
                 return Otherwise("go", target, number_of(reward, line[-1].where), line[0].where)
         if line:
-            fix = comment_fix(line) or OTHERWISE
-            raise CannotRead("this `otherwise` cannot be read", where=line[0].where, fix=fix)
+            raise CannotRead(
+                "this `otherwise` cannot be read",
+                where=line[0].where,
+                fix=comment_fix(line) or OTHERWISE,
+            )
     return Otherwise.error()
 
 

@@ -135,8 +135,11 @@ def read_values(text: str, file: str) -> Any:
         members: dict[str, Any] = {}
         for key, value in pairs:
             if key in members:
-                fault = f"the key `{key[:40]}` appears twice in one object"
-                raise DuplicateName(fault, where=inside(where, key), fix="keep one of them")
+                raise DuplicateName(
+                    f"the key `{key[:40]}` appears twice in one object",
+                    where=inside(where, key),
+                    fix="keep one of them",
+                )
             members[key] = value
         return members
 
@@ -152,8 +155,9 @@ def read_values(text: str, file: str) -> Any:
         fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         line = text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r")
         where = Where(file, error.lineno, error.colno, line)
-        fix = "check the commas, quotes and brackets near this position"
-        raise CannotRead(fault, where=where, fix=fix) from None
+        raise CannotRead(
+            fault, where=where, fix="check the commas, quotes and brackets near this position"
+        ) from None
     except RecursionError:
         raise TooDeep("nested too deeply", where=where, fix="is this a machine's JSON?") from None
 
@@ -166,8 +170,11 @@ def check_shape(value: Any, shape: Shape, where: Where) -> None:
     }
     if type(value) not in by_type:
         expected = JSON_TYPE_NAMES[[*by_type][-1]]
-        fault = f"this must be {expected}, not {JSON_TYPE_NAMES[type(value)]}"
-        raise BadShape(fault, where=where, fix="see the schema")
+        raise BadShape(
+            f"this must be {expected}, not {JSON_TYPE_NAMES[type(value)]}",
+            where=where,
+            fix="see the schema",
+        )
     chosen = by_type[type(value)]
     if isinstance(chosen, list):
         for number, item in enumerate(value):
@@ -177,8 +184,11 @@ def check_shape(value: Any, shape: Shape, where: Where) -> None:
             item_shape = chosen.get(str) or chosen.get(key) or chosen.get(f"{key}?")
             if item_shape is None:
                 known = [name.rstrip("?") for name in chosen]
-                fault = f"unknown key `{key[:40]}`"
-                raise BadShape(fault, where=inside(where, key), fix=did_you_mean(key, known))
+                raise BadShape(
+                    f"unknown key `{key[:40]}`",
+                    where=inside(where, key),
+                    fix=did_you_mean(key, known),
+                )
             check_shape(item, item_shape, inside(where, key))
         for key in chosen:
             if key is not str and not key.endswith("?") and key not in value:
@@ -194,8 +204,11 @@ def read_json(text: str, document: Document) -> None:
     where = Where(document.file)
     check_shape(machine, MACHINE, where)
     if machine["pdrm"] != VERSION:
-        fault = '"pdrm" must be 1, the version of the schema'
-        raise BadShape(fault, where=inside(where, "pdrm"), fix='write "pdrm": 1')
+        raise BadShape(
+            '"pdrm" must be 1, the version of the schema',
+            where=inside(where, "pdrm"),
+            fix='write "pdrm": 1',
+        )
     rules = machine.pop("rules")
     for key in machine:
         if key in ("pdrm", "$schema"):

@@ -142,8 +142,10 @@ def save(machine: AnyMachine, path: FilePath) -> None:
     """
     file = _check_path(path)
     if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
-        fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # for callers without a type checker
-        raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
+        raise WrongKind(
+            f"{str(machine)[:40]!r} is not a machine",
+            fix='pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")',
+        )
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise UnknownFormat(
@@ -181,8 +183,9 @@ def catalogue_names() -> list[str]:
 def catalogue_text(name: str) -> str:
     """The text of a machine in the catalogue."""
     if name not in catalogue_names():
-        fix = did_you_mean(str(name), catalogue_names())
-        raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
+        raise UnknownMachine(
+            f"the catalogue has no machine `{name}`", fix=did_you_mean(str(name), catalogue_names())
+        )
     return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 
 

@@ -49,8 +49,11 @@ def read_toro_icarte(text: str, document: Document) -> None:
     start = FIRST.fullmatch(first.text)
     ends = SECOND.fullmatch(second.text)
     if start is None or ends is None:
-        fault = "the first two lines must be the number of the initial state, and the final states"
-        raise CannotRead(fault, where=first.at(1), fix="write `0`, and `[2]`, or `[]` for none")
+        raise CannotRead(
+            "the first two lines must be the number of the initial state, and the final states",
+            where=first.at(1),
+            fix="write `0`, and `[2]`, or `[]` for none",
+        )
     final = [f"u{number.strip()}" for number in ends[1].split(",") if number.strip()]
     initial = f"u{start[1]}"
     states = {initial: None}
@@ -80,19 +83,26 @@ def _add_headers(document: Document, where: Where, headers: dict[str, list[str]]
 def _rule(line: Line) -> Transition:
     match = RULE.fullmatch(line.text)
     if match is None:
-        fix = "write (0,1,'a&!b',ConstantRewardFunction(1))"
-        raise CannotRead("this line is not a transition", where=line.at(line.indent + 1), fix=fix)
+        raise CannotRead(
+            "this line is not a transition",
+            where=line.at(line.indent + 1),
+            fix="write (0,1,'a&!b',ConstantRewardFunction(1))",
+        )
 
     def at(group: int) -> Where:
         return line.at(match.start(group) + 1, max(1, len(match[group])))
 
     if match[5] != "ConstantRewardFunction":
-        fix = "replace it by ConstantRewardFunction(NUMBER), and add the rest in the environment"
-        raise NotConstant(f"`{match[5]}` is code, not a number", where=at(5), fix=fix)
+        raise NotConstant(
+            f"`{match[5]}` is code, not a number",
+            where=at(5),
+            fix="replace it by ConstantRewardFunction(NUMBER), and add the rest in the environment",
+        )
     reward = number_of(match[6].strip(), at(6))
     if not FORMULA.fullmatch(match[4]):
-        fix = "use event names, `!`, `&` and `|` only"
-        raise CannotRead("this formula cannot be read", where=at(4), fix=fix)
+        raise CannotRead(
+            "this formula cannot be read", where=at(4), fix="use event names, `!`, `&` and `|` only"
+        )
     words = re.sub(r"\b(True|False)\b", lambda word: word[0].lower(), match[4])
     guard = read_guard_at(words, at(4))
     where = line.at(match.start(1), len(line.text.rstrip()) - match.start(1) + 1)
@@ -135,9 +145,11 @@ def read_automaton(text: str, document: Document) -> None:
     check_shape(automaton, AUTOMATON, where)
     mode = automaton.get("acceptance_mode", MODES[0])
     if mode not in MODES:
-        fix = did_you_mean(mode, MODES)
-        fault = f"unknown acceptance mode `{mode[:40]}`"
-        raise BadShape(fault, where=inside(where, "acceptance_mode"), fix=fix)
+        raise BadShape(
+            f"unknown acceptance mode `{mode[:40]}`",
+            where=inside(where, "acceptance_mode"),
+            fix=did_you_mean(mode, MODES),
+        )
     letters = automaton["input_symbols"]
     symbols = automaton["stack_symbols"]
     states = automaton["states"]
@@ -188,8 +200,9 @@ def _rules(table: Any, where: Where) -> Iterator[Transition]:
             for top, move in tops.items():
                 position = inside(where, source, letter, top)
                 if len(move) != 2:
-                    fix = 'write ["q1", ["1", "0"]]'
-                    raise BadShape("a move is [STATE, PUSH]", where=position, fix=fix)
+                    raise BadShape(
+                        "a move is [STATE, PUSH]", where=position, fix='write ["q1", ["1", "0"]]'
+                    )
                 for number, shape in enumerate((NAME, (str, [str]))):
                     check_shape(move[number], shape, inside(position, number))
                 target, push = move

@@ -78,8 +78,9 @@ SHAPES = {
 def read_guard(line: Line) -> Guard:
     """Read a guard outside of a rule, without loop variables, maps or comments."""
     if line.comment:
-        fix = f"write {SHAPES['guard']}"
-        raise CannotRead("a label cannot have a comment", where=line.at(1), fix=fix)
+        raise CannotRead(
+            "a label cannot have a comment", where=line.at(1), fix=f"write {SHAPES['guard']}"
+        )
     parser = LineParser(line, {}, "guard")
     guard = parser.guard()
     parser.end()
@@ -91,8 +92,9 @@ def read_guard_at(text: str, where: Where) -> Guard:
     try:
         return read_guard(Line(where.file, 1, text))
     except PdrmError as error:
-        fault = f"{error.message} in the label `{text[:60]}`"
-        raise type(error)(fault, where=where, fix=error.fix) from None
+        raise type(error)(
+            f"{error.message} in the label `{text[:60]}`", where=where, fix=error.fix
+        ) from None
 
 
 class LineParser(Cursor):
@@ -152,8 +154,9 @@ class LineParser(Cursor):
             fix = did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
             if keyword.text.startswith("#"):
                 fix = COMMENTS
-            fault = f"`{keyword.text[:40]}` is not a keyword"
-            raise UnknownKeyword(fault, where=keyword.where, fix=fix)
+            raise UnknownKeyword(
+                f"`{keyword.text[:40]}` is not a keyword", where=keyword.where, fix=fix
+            )
         words = [keyword]
         while not self.at_end:
             words.append(self.word())
@@ -164,15 +167,19 @@ class LineParser(Cursor):
         self.expect("map")
         name = self.word()
         if name.text in self.maps:
-            fault = f"map `{name}` is defined twice"
-            raise DuplicateName(fault, where=name.where, fix="rename one")
+            raise DuplicateName(
+                f"map `{name}` is defined twice", where=name.where, fix="rename one"
+            )
         entries: dict[str, str] = {}
         while not entries or not self.at_end:
             key = self.word()
             self.expect(":")
             if key.text in entries:
-                fault = f"map `{name}` has two values for `{key}`"
-                raise DuplicateName(fault, where=key.where, fix="keep one of them")
+                raise DuplicateName(
+                    f"map `{name}` has two values for `{key}`",
+                    where=key.where,
+                    fix="keep one of them",
+                )
             entries[key.text] = self.word().text
         self.maps[name.text] = entries
 
@@ -244,11 +251,17 @@ class LineParser(Cursor):
             key = self.term()
         self.expect(")")
         if name not in self.maps:
-            fix = did_you_mean(name, self.maps) or f"define it above: `map {name} {key}:…`"
-            raise UnknownMap(f"no map is called `{name}`", where=where, fix=fix)
+            raise UnknownMap(
+                f"no map is called `{name}`",
+                where=where,
+                fix=did_you_mean(name, self.maps) or f"define it above: `map {name} {key}:…`",
+            )
         if key not in self.maps[name]:
-            fault = f"map `{name}` has no value for `{key}`"
-            raise UnknownMap(fault, where=where, fix=f"add `{key}:…` to its line")
+            raise UnknownMap(
+                f"map `{name}` has no value for `{key}`",
+                where=where,
+                fix=f"add `{key}:…` to its line",
+            )
         return self.maps[name][key]
 
     def vector(self) -> list[Token]:
@@ -381,18 +394,26 @@ class _Reader:
         """Unroll a `for` block whose lines are `start` to `end`."""
         where = parser.line.at(parser.line.indent + 1, 3)
         if len(values) >= MAX_NESTING:
-            fault = f"`for` blocks nested more than {MAX_NESTING} deep"
-            raise TooDeep(fault, where=where, fix="use fewer")
+            raise TooDeep(
+                f"`for` blocks nested more than {MAX_NESTING} deep", where=where, fix="use fewer"
+            )
         variable, words = parser.loop()
         if start == end:
-            fix = "indent the rules of the block by four spaces"
-            raise BadIndentation("a `for` block without lines", where=where, fix=fix)
+            raise BadIndentation(
+                "a `for` block without lines",
+                where=where,
+                fix="indent the rules of the block by four spaces",
+            )
         if variable.text in NOT_VARIABLES:
-            fix = "use another loop variable"
-            raise BadName(f"`{variable}` is reserved", where=variable.where, fix=fix)
+            raise BadName(
+                f"`{variable}` is reserved", where=variable.where, fix="use another loop variable"
+            )
         if variable.text in values:
-            fault = f"loop variable `{variable}` is used by an outer `for`"
-            raise DuplicateName(fault, where=variable.where, fix="rename it")
+            raise DuplicateName(
+                f"loop variable `{variable}` is used by an outer `for`",
+                where=variable.where,
+                fix="rename it",
+            )
         self.variables.setdefault(variable.text, variable.where)
         conditions = parser.position
         for word in words:

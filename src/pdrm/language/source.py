@@ -74,8 +74,11 @@ def decode(data: bytes, file: str) -> str:
         column = len(before) - before.rfind("\n")
         text = data.split(b"\n")[line - 1].decode(errors="replace")
         where = Where(file, line, column, text[: column + MAX_LINE_LENGTH])
-        fault = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        raise NotUtf8(fault, where=where, fix="save the file as UTF-8") from error
+        raise NotUtf8(
+            f"byte 0x{data[error.start]:02x} is not UTF-8 text",
+            where=where,
+            fix="save the file as UTF-8",
+        ) from error
 
 
 def split_lines(text: str, file: str) -> list[Line]:
@@ -126,8 +129,9 @@ def scan(lines: Iterable[Line], file: str, pattern: re.Pattern[str], most: int) 
             where = last.at(match.start(kind) + 1, max(1, len(match[kind])))
             tokens.append(Token(match[kind], where, kind))
             if (kind, match[kind]) == ("odd", '"'):
-                fix = 'write a second `"` on this line'
-                raise CannotRead("this quote is not closed", where=where, fix=fix)
+                raise CannotRead(
+                    "this quote is not closed", where=where, fix='write a second `"` on this line'
+                )
             limit(len(tokens), most, "words and signs", where)
     return [*tokens, Token("", last.at(len(last.code) + 1), END_OF_TEXT)]
 

@@ -138,9 +138,10 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
     while lines and lines[0].code.split()[0] in SHAPES:
         _read_header(lines.pop(0), settings, where)
     if kind != "grammar" and "complete" in where:
-        fault = "`complete` is for the rules of a grammar"
         raise BadSetting(
-            fault, where=where["complete"], fix="leave `complete` out, or write a grammar"
+            "`complete` is for the rules of a grammar",
+            where=where["complete"],
+            fix="leave `complete` out, or write a grammar",
         )
     return TaskText(name, replace(options, **settings), tuple(lines), where, file)
 
@@ -171,8 +172,11 @@ def _read_header(line: Line, settings: dict[str, Any], where: dict[str, Where]) 
         case "exclusive", _:
             settings.setdefault(name, []).extend([words] if words else [])
         case _:
-            fix = f"write {SHAPES[name]}"
-            raise CannotRead(f"this `{name}` line cannot be read", where=keyword.where, fix=fix)
+            raise CannotRead(
+                f"this `{name}` line cannot be read",
+                where=keyword.where,
+                fix=f"write {SHAPES[name]}",
+            )
 
 
 def add_rewards(*rewards: float) -> float:

@@ -71,11 +71,12 @@ def counting_to_pushdown(machine: CountingRewardAutomaton) -> PushdownRewardMach
             (*machine.states, *helpers),
         )
     except EndlessSilentMoves as error:
-        fault = (
+        raise CannotTranslate(
             f"the silent moves of `{machine.name}` may never end, "
-            f"and those of a pushdown machine must: {error.message}"
-        )
-        raise CannotTranslate(fault, where=error.where, fix=error.fix) from error
+            f"and those of a pushdown machine must: {error.message}",
+            where=error.where,
+            fix=error.fix,
+        ) from error
 
 
 def _translate(

@@ -92,8 +92,10 @@ def _integer(change: int) -> int:
         integer = operator.index(change)
         if abs(integer) <= MAX_CHANGED:
             return integer
-    fix = f"use an integer such as 1, 0 or -2, at most {MAX_CHANGED:,}"
-    raise BadNumber(f"`{str(change)[:20]}` is not a counter change", fix=fix)
+    raise BadNumber(
+        f"`{str(change)[:20]}` is not a counter change",
+        fix=f"use an integer such as 1, 0 or -2, at most {MAX_CHANGED:,}",
+    )
 
 
 MAX_SILENT_MOVES = 10_000_000
@@ -264,8 +266,10 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
     def _check_memory(self, configuration: CountingConfiguration) -> None:
         counters = configuration.counters
         if len(counters) != self.counters or any(value < 0 for value in counters):
-            fault = f"{pattern_text(counters)} are not counter values of `{self.name}`"
-            raise UnknownConfiguration(fault, fix="use one non-negative integer per counter")
+            raise UnknownConfiguration(
+                f"{pattern_text(counters)} are not counter values of `{self.name}`",
+                fix="use one non-negative integer per counter",
+            )
 
 
 # --- Zero patterns: the counters that are zero ("0") and those that are not ("1")

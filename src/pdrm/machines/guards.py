@@ -111,8 +111,9 @@ class NaryFormula:
         parts = tuple(self.parts)
         object.__setattr__(self, "parts", parts)
         if len(parts) == 1:
-            fault = "`And` and `Or` take no parts, or two or more"
-            raise BadShape(fault, fix="use the part itself")
+            raise BadShape(
+                "`And` and `Or` take no parts, or two or more", fix="use the part itself"
+            )
         for part in parts:
             _check_formula(self, part)
 
@@ -157,16 +158,19 @@ def _join(sign: str, parts: Iterable[Formula], looser: type[NaryFormula]) -> str
 def _check_formula(whole: Not | NaryFormula, part: object) -> None:
     """Raise unless the part of a formula is a formula: `Exactly` and `SILENT` cannot be nested."""
     if not isinstance(part, Formula):
-        fix = 'build it from Event, Not, And and Or: And((Event("a"), Not(Event("t"))))'
-        fault = f"`{type(whole).__name__}` contains formulas, not {str(part)[:40]!r}"
-        raise BadShape(fault, fix=fix)
+        raise BadShape(
+            f"`{type(whole).__name__}` contains formulas, not {str(part)[:40]!r}",
+            fix='build it from Event, Not, And and Or: And((Event("a"), Not(Event("t"))))',
+        )
 
 
 def check_guard(guard: object) -> None:
     """Raise unless this is a guard."""
     if not isinstance(guard, Guard):
-        fix = 'use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT'
-        raise BadShape(f"a rule has a guard, not {str(guard)[:40]!r}", fix=fix)
+        raise BadShape(
+            f"a rule has a guard, not {str(guard)[:40]!r}",
+            fix='use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT',
+        )
 
 
 Formula = Event | Not | And | Or
@@ -245,10 +249,11 @@ def parse_word(text: str) -> list[Label]:
         events = [] if part == "-" else part.split("+")
         if not all(NAME.fullmatch(event) for event in events):
             where = Where("<word>", 1, match.start() + 1, text, len(part))
-            fix = (
-                "separate labels by blanks, `d t`, and join the events of a label by `+`, `d+t`; "
-                "`-` is the empty label"
+            raise BadWord(
+                f"`{part}` is not a label",
+                where=where,
+                fix="separate labels by blanks, `d t`, and join the events of a label by `+`, `d+t`; "
+                "`-` is the empty label",
             )
-            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
         labels.append(frozenset(events))
     return labels

@@ -74,19 +74,23 @@ class Alphabet:
         """Raise unless these are labels of the alphabet."""
         for label in labels:
             if not isinstance(label, frozenset | set):
-                fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
-                raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
+                raise ImpossibleLabel(
+                    f"a label is a set of events, not {label!r}",
+                    fix='write {"a", "t"}; a word of labels can be a text, "a+t -"',
+                )
             text = label_text(label)
             for event in sorted(label.difference(self.events)):
-                fault = f"event `{event}` of label {text} is not one of the machine's events"
-                fix = suggest(event, self.events, f"add `{event}` to the `events` line")
-                raise UnknownEvent(fault, fix=fix)
+                raise UnknownEvent(
+                    f"event `{event}` of label {text} is not one of the machine's events",
+                    fix=suggest(event, self.events, f"add `{event}` to the `events` line"),
+                )
             for group in self.exclusive:
                 both = [event for event in group if event in label]
                 if len(both) > 1:
-                    fault = f"label {text} has `{both[0]}` and `{both[1]}`, which are exclusive"
-                    fix = "emit one of them, or remove the `exclusive` line"
-                    raise ImpossibleLabel(fault, fix=fix)
+                    raise ImpossibleLabel(
+                        f"label {text} has `{both[0]}` and `{both[1]}`, which are exclusive",
+                        fix="emit one of them, or remove the `exclusive` line",
+                    )
 
     def labels(self) -> Iterator[Label]:
         """All labels, smallest first: exponentially many, unless events are exclusive."""
@@ -185,8 +189,10 @@ class LabelSets:
         number = self._numbers.setdefault(key, len(self.low))
         if number == len(self.low):
             if number > MAX_DIAGRAM_NODES:
-                fix = "use smaller formulas or fewer events"
-                raise TooLarge("the labels split into too many cases", fix=fix)
+                raise TooLarge(
+                    "the labels split into too many cases",
+                    fix="use smaller formulas or fewer events",
+                )
             self.variable_of.append(variable)
             self.low.append(low)
             self.high.append(high)
@@ -195,9 +201,10 @@ class LabelSets:
     def variable(self, variable: int) -> int:
         """The function that is true if the variable is true."""
         if variable >= MAX_VARIABLES:
-            fault = f"more than {MAX_VARIABLES} events and temporal operators"
-            fix = "name fewer events, or split the task and combine its machines"
-            raise TooLarge(fault, fix=fix)
+            raise TooLarge(
+                f"more than {MAX_VARIABLES} events and temporal operators",
+                fix="name fewer events, or split the task and combine its machines",
+            )
         return self.node(variable, FALSE, TRUE)
 
     def choose(self, condition: int, then: int, otherwise: int) -> int:
@@ -382,9 +389,10 @@ class LabelSets:
             cubes += [((variable, True), *cube) for cube in present]
             cubes += either
             if len(cubes) > MAX_CUBES:
-                fix = "use a formula with fewer events, or declare exclusive events"
-                fault = f"the guard of a rule needs more than {MAX_CUBES:,} conjunctions"
-                raise TooManyCases(fault, fix=fix)
+                raise TooManyCases(
+                    f"the guard of a rule needs more than {MAX_CUBES:,} conjunctions",
+                    fix="use a formula with fewer events, or declare exclusive events",
+                )
             covered = self.choose(self.variable(variable), present_set, absent_set)
             done[key] = cubes, self.choose(either_set, TRUE, covered)
         return done[key]
@@ -430,8 +438,10 @@ class LabelSet:
         """A short formula that holds for exactly these labels."""
         sets = self.sets
         if len(sets.alphabet.events) > MAX_VARIABLES:
-            fault = f"the guards of a machine with more than {MAX_VARIABLES} events are too long"
-            raise TooManyCases(fault, fix="declare fewer events")
+            raise TooManyCases(
+                f"the guards of a machine with more than {MAX_VARIABLES} events are too long",
+                fix="declare fewer events",
+            )
         most = sets.choose(sets.all.node, self.node, TRUE)
         cubes, _ = sets.cover(self.node, most, {})
         parts: list[Formula] = []

@@ -131,11 +131,14 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
         """
         state = configuration.state
         if state in self.final:
-            fault = f"`{state}` is a final state of machine `{self.name}`"
-            raise MachineFinished(fault, fix="start a new episode")
+            raise MachineFinished(
+                f"`{state}` is a final state of machine `{self.name}`", fix="start a new episode"
+            )
         if state not in self.rules_from:
-            fix = did_you_mean(state, self.rules_from)
-            raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
+            raise UnknownConfiguration(
+                f"`{state}` is not a state of `{self.name}`",
+                fix=did_you_mean(state, self.rules_from),
+            )
         self._check_memory(configuration)
         self.alphabet.check(label)
         return self._step(configuration, label)

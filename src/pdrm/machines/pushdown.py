@@ -134,8 +134,10 @@ class PushdownRewardMachine(PushdownRules):
     def _check_memory(self, configuration: Configuration) -> None:
         for symbol in configuration.stack:
             if symbol not in self.stack:
-                fault = f"`{symbol}` is not a stack symbol of `{self.name}`"
-                raise UnknownConfiguration(fault, fix=did_you_mean(symbol, self.stack))
+                raise UnknownConfiguration(
+                    f"`{symbol}` is not a stack symbol of `{self.name}`",
+                    fix=did_you_mean(symbol, self.stack),
+                )
 
     # --- Checks: stack symbols, and rules that apply together
 

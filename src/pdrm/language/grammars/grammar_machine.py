@@ -91,8 +91,9 @@ def build(task: TaskText) -> PushdownRewardMachine:
     rules = read_rules(task.body, task.file)
     if START not in rules:
         where = next((rule.where for rule in rules.values()), Where(task.file))
-        fix = "name the rule of complete words `start`"
-        raise BadGrammar("no rule is called `start`", where=where, fix=fix)
+        raise BadGrammar(
+            "no rule is called `start`", where=where, fix="name the rule of complete words `start`"
+        )
     translation = Translation(task, rules)
     with with_default_location(rules[START].where, translation.places):
         return translation.machine()
@@ -148,15 +149,15 @@ class Translation:
         letters = parser.grammar.letters
         otherwise = Otherwise.stay(options.step)
         if options.fail != IGNORE:
-            for (state, top), found in moves.items():
-                if letters.others != FALSE and found[0].labels is not None:
-                    found.append(DraftMove(letters.others, state, (top,), options.step))
+            for (state, top), options in moves.items():
+                if letters.others != FALSE and options[0].labels is not None:
+                    options.append(DraftMove(letters.others, state, (top,), options.step))
             everything = letters.sets.all.node
             read = (
                 letters.sets.join(
-                    [everything if move.labels is None else move.labels for move in found]
+                    [everything if move.labels is None else move.labels for move in options]
                 )
-                for found in moves.values()
+                for options in moves.values()
             )
             if any(labels != everything for labels in read):
                 otherwise = Otherwise.go(LOST, add_rewards(options.step, options.fail_reward))
@@ -181,12 +182,18 @@ class Translation:
         terminals = expansion.terminals
         self.places.update(terminals)
         if not terminals and self.end is None:
-            fault = "the only word of `start` is the empty word"
-            raise BadGrammar(fault, where=self.rules[START].where, fix="let it read an event")
+            raise BadGrammar(
+                "the only word of `start` is the empty word",
+                where=self.rules[START].where,
+                fix="let it read an event",
+            )
         for guard, where in terminals.items():
             if self.end is not None and END_EVENT in events_of(guard):
-                fault = "with `accept end`, the event `end` ends every word"
-                raise BadGrammar(fault, where=where, fix="leave it out")
+                raise BadGrammar(
+                    "with `accept end`, the event `end` ends every word",
+                    where=where,
+                    fix="leave it out",
+                )
         named = [
             event for guard in terminals for event in sorted(events_of(guard), key=str(guard).find)
         ]
@@ -196,14 +203,14 @@ class Translation:
         if self.options.exclusive is None and len(events) > 1:
             groups = (tuple(events),)
         letters = Letters(Alphabet(tuple(events), groups), [*terminals, *ending])
-        for guard, held in zip(letters.guards, letters.letters_of, strict=True):
-            if not held:
-                fix = (
-                    "declare which events are exclusive: exclusive=((…), …), "
-                    "or lines `exclusive …` (an empty line for none)"
+        for guard, numbers in zip(letters.guards, letters.letters_of, strict=True):
+            if not numbers:
+                raise BadGrammar(
+                    f"no label satisfies `{guard}`",
+                    where=self.places.get(guard),
+                    fix="declare which events are exclusive: exclusive=((…), …), "
+                    "or lines `exclusive …` (an empty line for none)",
                 )
-                fault = f"no label satisfies `{guard}`"
-                raise BadGrammar(fault, where=self.places.get(guard), fix=fix)
         grammar = Grammar(letters, expansion, self.end)
         self._check_ends(grammar)
         return grammar
@@ -221,9 +228,11 @@ class Translation:
             symbol = next(part for part in parts if part in endless)
             steps += 1
         name = grammar.names[symbol]
-        fault = f"the rule `{name}` has no words: it never ends"
-        fix = "add an alternative without itself"
-        raise BadGrammar(fault, where=self.rules[name].where, fix=fix)
+        raise BadGrammar(
+            f"the rule `{name}` has no words: it never ends",
+            where=self.rules[name].where,
+            fix="add an alternative without itself",
+        )
 
 
 SIGNS = str.maketrans("&|!+(){},", "·∨¬⁺⟨⟩⟨⟩·", '"')

@@ -123,8 +123,11 @@ def read_rules(lines: Iterable[Line], file: str) -> dict[str, Definition]:
         rule = parser.rule()
         if rule.name in rules:
             first = rules[rule.name].where.line
-            fault = f"a second rule `{rule.name}`; the first is on line {first}"
-            raise DuplicateName(fault, where=rule.where, fix="join them with `|`, or rename one")
+            raise DuplicateName(
+                f"a second rule `{rule.name}`; the first is on line {first}",
+                where=rule.where,
+                fix="join them with `|`, or rename one",
+            )
         rules[rule.name] = rule
     return rules
 
@@ -138,9 +141,11 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
     parser = _GrammarParser(scan(lines, file, TOKEN, MAX_TOKENS))
     for token in parser.tokens:
         if token.kind == "name":
-            fault = f"`{token.text}` is not in quotes"
-            fix = f'write events in double quotes: `"{token.text}"` (only a grammar has rules)'
-            raise BadGrammar(fault, where=token.where, fix=fix)
+            raise BadGrammar(
+                f"`{token.text}` is not in quotes",
+                where=token.where,
+                fix=f'write events in double quotes: `"{token.text}"` (only a grammar has rules)',
+            )
     parser.shape = EXPRESSION
     inner = parser.alternatives()
     if not parser.at_end:
@@ -159,8 +164,11 @@ class _GrammarParser(Cursor):
 
     def fail(self) -> None:
         token = self.current
-        fault = f"unexpected `{token.text}`" if token.text else "unexpected end"
-        raise BadGrammar(fault, where=token.where, fix=self.shape)
+        raise BadGrammar(
+            f"unexpected `{token.text}`" if token.text else "unexpected end",
+            where=token.where,
+            fix=self.shape,
+        )
 
     def rule(self) -> Definition:
         name = self.current
@@ -169,8 +177,7 @@ class _GrammarParser(Cursor):
         if name.kind == "name":
             self.next()
         if name.kind != "name" or not self.take(":"):
-            fault = "a rule starts with its name and a colon"
-            raise BadGrammar(fault, where=name.where, fix=SHAPE)
+            raise BadGrammar("a rule starts with its name and a colon", where=name.where, fix=SHAPE)
         self.indent = name.where.column
         return Definition(name.text, self.alternatives(), name.where)
 
@@ -218,8 +225,9 @@ class _GrammarParser(Cursor):
             inner = self.alternatives()
         closing = ")" if opened.text == "(" else "]"
         if not self.take(closing):
-            fix = f"close the `{opened.text}`"
-            raise BadGrammar(f"a `{closing}` is missing", where=opened.where, fix=fix)
+            raise BadGrammar(
+                f"a `{closing}` is missing", where=opened.where, fix=f"close the `{opened.text}`"
+            )
         return inner if opened.text == "(" else _repeat(inner, 0, 1)
 
     def _times(self, sign: Token) -> tuple[int, int]:
@@ -229,8 +237,11 @@ class _GrammarParser(Cursor):
             numbers.append(self.next())
         times = [int(token.text) for token in numbers if token.kind == "number"]
         if len(times) < len(numbers) or not times[0] <= times[-1] <= MAX_TIMES or not times[-1]:
-            fix = f"write ~ 3, or ~ 1..3, with at most {MAX_TIMES}"
-            raise BadGrammar("invalid number of repetitions", where=sign.where, fix=fix)
+            raise BadGrammar(
+                "invalid number of repetitions",
+                where=sign.where,
+                fix=f"write ~ 3, or ~ 1..3, with at most {MAX_TIMES}",
+            )
         return times[0], times[-1]
 
 
@@ -251,9 +262,15 @@ def _guard_of(token: Token) -> Guard:
         guard = read_guard(Line(where.file, where.line, " " * where.column + text))
     except PdrmError as error:
         position = where if error.where is None else replace(error.where, text=where.text)
-        fix = 'write an event, as in `"open"`, or a guard, as in `"open & !key"`'
-        raise BadGrammar(error.message, where=position, fix=fix) from error
+        raise BadGrammar(
+            error.message,
+            where=position,
+            fix='write an event, as in `"open"`, or a guard, as in `"open & !key"`',
+        ) from error
     if isinstance(guard, Silent):
-        fix = "remove it: an empty alternative reads nothing"
-        raise BadGrammar("`eps` is not an event", where=where, fix=fix)
+        raise BadGrammar(
+            "`eps` is not an event",
+            where=where,
+            fix="remove it: an empty alternative reads nothing",
+        )
     return guard

@@ -136,7 +136,7 @@ class Automaton:
             self._shift(state, after)
 
     def _shift(self, state: ParserState, after: dict[int, Items]) -> None:
-        """Find the states after letters, each of which may be several terminals."""
+        """Add the states after each letter. A letter can be several terminals."""
         letters = self.grammar.letters
         by_letter: dict[int, Items] = {}
         for symbol in filter(self.grammar.is_terminal, sorted(after)):
@@ -144,9 +144,10 @@ class Automaton:
             for letter in letters.letters_of[symbol]:
                 by_letter.setdefault(letter, {}).update(after[symbol])
                 if state.rewards.setdefault(letter, reward) != reward:
-                    fault = f"label `{letters.spell(letter)}` is two events with different rewards"
-                    fix = "use the same reward for both, or put them in rules and reward these"
-                    raise BadGrammar(fault, fix=fix)
+                    raise BadGrammar(
+                        f"label `{letters.spell(letter)}` is two events with different rewards",
+                        fix="use the same reward for both, or put them in rules and reward these",
+                    )
         state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
 
 

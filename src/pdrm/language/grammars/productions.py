@@ -159,9 +159,13 @@ class Expansion:
     def _rule(self, symbol: Reference, name: str) -> Expression:
         if name in self.rules:
             return self.rules[name].inner
-        fix = f'add a rule `{name}: …`, or write the event in quotes: "{name}"'
-        fault = f"unknown rule `{name[:40]}`"
-        raise BadGrammar(fault, where=symbol.where, fix=suggest(name, self.rules, fix))
+        raise BadGrammar(
+            f"unknown rule `{name[:40]}`",
+            where=symbol.where,
+            fix=suggest(
+                name, self.rules, f'add a rule `{name}: …`, or write the event in quotes: "{name}"'
+            ),
+        )
 
     def _options(self, inner: Expression) -> list[Body]:
         """The bodies of all alternatives of an expression."""

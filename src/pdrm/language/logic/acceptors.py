@@ -48,17 +48,20 @@ def reward_machine(
             hold, so they do not trigger the warning of early acceptance.
     """
     sets = acceptor.sets
-    followers = [
+    successors = [
         [state for state in sets.leaves(moves) if isinstance(state, int)]
         for moves in acceptor.moves
     ]
-    distance = _distances(followers, acceptor.accepting)
+    distance = _distances(successors, acceptor.accepting)
     accepts_first = options.accept == "first"
-    if not distance.keys() & (followers[0] if accepts_first else {0}):
-        fix = "check for contradictions, and for events that are exclusive"
-        raise BadSetting("no word satisfies the task: it can never be done", where=where, fix=fix)
+    if not distance.keys() & (successors[0] if accepts_first else {0}):
+        raise BadSetting(
+            "no word satisfies the task: it can never be done",
+            where=where,
+            fix="check for contradictions, and for events that are exclusive",
+        )
     if accepts_first and not looks_back:
-        _warn_of_early_acceptance(followers, acceptor.accepting, where)
+        _warn_of_early_acceptance(successors, acceptor.accepting, where)
     new_leaves: dict[Hashable, Hashable] = {None: None}
     for state, accepts in enumerate(acceptor.accepting):
         new_leaves[state] = state if state in distance else LOST

@@ -370,9 +370,12 @@ class _FormulaParser(Cursor):
         if text in RESERVED_EVENTS:
             self.fail(f"`{text}` cannot be an event", "use another name", token)
         if self.events is not None and text not in self.events:
-            fix = did_you_mean(text, self.events) or "list it among the events"
-            fault = f"`{text}` is not one of the events"
-            raise UnknownEvent(fault, where=token.where, fix=fix, word=text)
+            raise UnknownEvent(
+                f"`{text}` is not one of the events",
+                where=token.where,
+                fix=did_you_mean(text, self.events) or "list it among the events",
+                word=text,
+            )
         return temporal("event", name=text)
 
     def expect(self, sign: str, opened: Token) -> None:

@@ -77,8 +77,11 @@ def build(task: TaskText) -> PushdownRewardMachine:
     events = declared or tuple(events_in(formula))
     if options.accept == "end":
         if END_EVENT in events_in(formula):
-            fault = f"the formula contains the event `{END_EVENT}`, which ends the word"
-            raise BadSetting(fault, where=Where(task.file), fix="use another name, or accept first")
+            raise BadSetting(
+                f"the formula contains the event `{END_EVENT}`, which ends the word",
+                where=Where(task.file),
+                fix="use another name, or accept first",
+            )
         events = (*(event for event in events if event != END_EVENT), END_EVENT)
     alphabet = Alphabet(events, groups_of(options.exclusive or ()))
     where = task.body[0].at(1) if task.body else Where(task.file)
