@@ -92,7 +92,9 @@ class Draft:
     def write(self, name: str) -> PushdownRewardMachine:
         """Write the moves as a machine."""
         heads = [self.start, *self.moves]
-        top_moves = [(top, move) for (_, top), options in self.moves.items() for move in options]
+        top_moves = [
+            (top, move) for (_, top), head_moves in self.moves.items() for move in head_moves
+        ]
         order = [state for state, _ in heads] + [move.target for _, move in top_moves]
         if self.otherwise is not None and self.otherwise.target:
             order.append(LOST)
@@ -132,12 +134,12 @@ class Draft:
         """The tops at each state, each with True if labels are read there."""
         effects: dict[tuple[str, int | None], TopsByRule] = {}
         """The rules for each state and labels."""
-        for (state, symbol), options in self.moves.items():
+        for (state, symbol), head_moves in self.moves.items():
             top = symbols[symbol]
             source = states[state]
-            reads = all(move.labels is not None for move in options)
+            reads = all(move.labels is not None for move in head_moves)
             tops.setdefault(source, {})[top] = reads
-            for move in options:
+            for move in head_moves:
                 push = tuple(symbols[pushed] for pushed in move.push)
                 if push[-1:] == (top,):
                     push = (*push[:-1], ANY)
@@ -230,11 +232,11 @@ def shrink(find: Callable[[DraftHead], list[DraftMove]], start: DraftHead) -> Mo
     while len(small) != len(before):
         before = small
         small = _simplify(_remove_fixed_symbols(small, start), start)
-    return {head: options for head, options in small.items() if options}
+    return {head: head_moves for head, head_moves in small.items() if head_moves}
 
 
 def _map_moves(moves: Moves, change: Callable[[DraftHead, DraftMove], DraftMove]) -> Moves:
-    return {head: [change(head, move) for move in options] for head, options in moves.items()}
+    return {head: [change(head, move) for move in head_moves] for head, head_moves in moves.items()}
 
 
 def _simplify(moves: Moves, start: DraftHead) -> Moves:
@@ -277,8 +279,8 @@ def _inline_silent_moves(moves: Moves, head: DraftHead, move: DraftMove) -> Draf
 def _remove_fixed_symbols(moves: Moves, start: DraftHead) -> Moves:
     """Remove stack symbols that always lie directly below the same other symbol."""
     below: dict[Symbol, set[Symbol | None]] = {start[1]: {None}}
-    for (_, top), options in moves.items():
-        for move in options:
+    for (_, top), head_moves in moves.items():
+        for move in head_moves:
             for symbol, under in zip_longest(move.push, move.push[1:]):
                 if under is not None or symbol != top:
                     below.setdefault(symbol, set()).add(under)
@@ -308,11 +310,11 @@ def _merge_states(moves: Moves) -> Moves:
     def rename(move: DraftMove, name: Naming) -> DraftMove:
         return move._replace(target=name(move.target))
 
-    rows = [(state, symbol, options) for (state, symbol), options in moves.items()]
+    rows = [(state, symbol, head_moves) for (state, symbol), head_moves in moves.items()]
     merged = _merge(rows, rename)
     return {
-        (merged(state), symbol): [rename(move, merged) for move in options]
-        for state, symbol, options in rows
+        (merged(state), symbol): [rename(move, merged) for move in head_moves]
+        for state, symbol, head_moves in rows
     }
 
 
@@ -322,11 +324,11 @@ def _merge_symbols(moves: Moves) -> Moves:
     def rename(move: DraftMove, name: Naming) -> DraftMove:
         return move._replace(push=tuple(map(name, move.push)))
 
-    rows = [(symbol, state, options) for (state, symbol), options in moves.items()]
+    rows = [(symbol, state, head_moves) for (state, symbol), head_moves in moves.items()]
     merged = _merge(rows, rename)
     return {
-        (state, merged(symbol)): [rename(move, merged) for move in options]
-        for symbol, state, options in rows
+        (state, merged(symbol)): [rename(move, merged) for move in head_moves]
+        for symbol, state, head_moves in rows
     }
 
 
@@ -345,8 +347,8 @@ def _merge(
 
     def describe(classes: Mapping[Any, int]) -> dict[Any, Hashable]:
         cells: dict[Any, set[Hashable]] = {}
-        for item, context, options in rows:
-            renamed = tuple(rename(move, classes.get) for move in options)
+        for item, context, head_moves in rows:
+            renamed = tuple(rename(move, classes.get) for move in head_moves)
             cells.setdefault(item, set()).add((context, renamed))
         return {
             item: (item if item in FINAL else None, frozenset(cell)) for item, cell in cells.items()

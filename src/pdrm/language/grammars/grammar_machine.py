@@ -149,15 +149,15 @@ class Translation:
         letters = parser.grammar.letters
         otherwise = Otherwise.stay(options.step)
         if options.fail != IGNORE:
-            for (state, top), options in moves.items():
-                if letters.others != FALSE and options[0].labels is not None:
-                    options.append(DraftMove(letters.others, state, (top,), options.step))
+            for (state, top), head_moves in moves.items():
+                if letters.others != FALSE and head_moves[0].labels is not None:
+                    head_moves.append(DraftMove(letters.others, state, (top,), options.step))
             everything = letters.sets.all.node
             read = (
                 letters.sets.join(
-                    [everything if move.labels is None else move.labels for move in options]
+                    [everything if move.labels is None else move.labels for move in head_moves]
                 )
-                for options in moves.values()
+                for head_moves in moves.values()
             )
             if any(labels != everything for labels in read):
                 otherwise = Otherwise.go(LOST, add_rewards(options.step, options.fail_reward))
