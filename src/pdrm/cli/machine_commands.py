@@ -306,13 +306,11 @@ def _describe(machine: AnyMachine) -> str:
     """The kind and the size of a machine."""
     if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
         kind = f"counting reward automaton with {plural(machine.counters, 'counter')}"
-    elif machine.leaves_stack:
+    elif machine.is_reward_machine:
         kind = "reward machine"
     else:
         kind = f"pushdown reward machine with {plural(len(machine.stack), 'stack symbol')}"
-    states = f"{plural(len(machine.states), 'state')}, {len(machine.final)} final"
-    rules = plural(len(machine.transitions), "rule")
-    return f"{kind}, {states}, {rules}; otherwise {machine.otherwise}"
+    return f"{kind}, {machine.size_text}; otherwise {machine.otherwise}"
 
 
 # --- `pdrm domains`: the list of domains, or the map, starts and states of a domain
