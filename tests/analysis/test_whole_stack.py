@@ -8,7 +8,7 @@ import pytest
 
 import pdrm
 from pdrm.analysis import whole_stack
-from pdrm.analysis.top_bounds import Silence, measure_silence
+from pdrm.analysis.top_bounds import SilentMoveBound, bound_silent_moves
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import from_arrays
@@ -249,8 +249,8 @@ def test_silent_moves_are_counted():
     """A `b` becomes two `a`, and each of them goes: three silent moves, and then what is below."""
     unpack = "u -> v : pop, b / b, 0\nv -> w : eps, b / a a, 0\nw -> w : eps, a / eps, 1\n"
     table = table_of(unpack)
-    silence = measure_silence(table)  # a tower of `a` goes at once
-    assert silence == Silence(per_step=39, per_symbol=3, pushed=12)
+    silent_moves = bound_silent_moves(table)  # a tower of `a` goes at once
+    assert silent_moves == SilentMoveBound(per_step=39, per_symbol=3, pushed=12)
     world = chain([POP], [0.0])
     assert best(WholeStack(world, table, 0.5), 0, 0, (3, 2, 2, 1)) == pytest.approx(4.0)
 

@@ -14,7 +14,7 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.best_policy import Loss, find_loss
+from pdrm.analysis.best_policy import LossBounds, find_loss
 from pdrm.analysis.certificate import Certificate, Entry
 from pdrm.analysis.certify import certify_everywhere, certify_start
 from pdrm.analysis.checker import Check
@@ -125,7 +125,7 @@ class _Compared:
             assert low <= true + self.size, said
             assert true <= high + self.size, said
 
-    def _certify(self, k: int, found: Loss) -> Counter[str]:
+    def _certify(self, k: int, found: LossBounds) -> Counter[str]:
         """Certificates of what was found, and falsified ones."""
         counted = Counter[str]()
         if self.case.discount == 0 or self.values.product.height is not None:

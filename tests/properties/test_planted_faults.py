@@ -109,7 +109,7 @@ def test_a_play_that_pays_a_little_more(monkeypatch):
 
 
 def test_a_checker_that_compares_nothing(monkeypatch):
-    monkeypatch.setattr("pdrm.analysis.checker.Check.exceed", lambda *_: Fraction(0))
+    monkeypatch.setattr("pdrm.analysis.checker.Check.max_excess", lambda *_: Fraction(0))
     with pytest.raises(AssertionError, match="it loses"):
         sufficient_k.check(seed=1, products=20)
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.k_policy import Row
+from pdrm.analysis.k_policy import PolicyKey
 from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
 from pdrm.analysis.top_bounds import EPSILON
 from pdrm.analysis.value_iteration import find_action_values, iterate, sort_states
@@ -94,7 +94,7 @@ Policy = dict[int, int]
 
 
 @dataclass(slots=True)
-class Loss:
+class LossBounds:
     """Bounds on the loss of the best k-policy from the start, and the best policy found.
 
     The policy is about the classes that it reaches; others are not in it.
@@ -105,7 +105,7 @@ class Loss:
     policy: Policy
     classes: Classes = field(repr=False)
 
-    def rows(self) -> dict[Row, str]:
+    def rows(self) -> dict[PolicyKey, str]:
         """The policy as a table: the action at each environment state, machine state and top of the stack."""
         product, k = self.classes.product, self.classes.k
         found = {}
@@ -115,7 +115,7 @@ class Loss:
         return found
 
 
-def name_state(product: FiniteProduct, x: int) -> Row:
+def name_state(product: FiniteProduct, x: int) -> PolicyKey:
     """The environment state, machine state and stack of a product state."""
     return int(product.env_state[x]), product.machine_state(x), product.stack(x)
 
@@ -198,7 +198,7 @@ class _BestFirst(ABC):
     def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
         """The class to choose an action for next, if there is one."""
 
-    def run(self, deadline: Deadline) -> Loss:
+    def run(self, deadline: Deadline) -> LossBounds:
         """Search until the best policy is known, time is up, or only the frontier keeps it from being known."""
         made: list[tuple[Policy, Choices, Arrays]] = [({}, None, self.begin(deadline))]
         heap: list[tuple[int, int, float, Choices, Arrays]] = []
@@ -229,7 +229,7 @@ class _BestFirst(ABC):
         bound = max(self.found, bound, *(node[2] for node in heap))
         low, high = self.values.start
         least = max(0.0, low - bound - self.error)  # no k-policy earns more than `bound`
-        return Loss(least, high - self.found + self.error, self.policy, self.classes)
+        return LossBounds(least, high - self.found + self.error, self.policy, self.classes)
 
 
 def _list_choices(choices: Choices) -> Policy:
@@ -243,7 +243,7 @@ def _list_choices(choices: Choices) -> Policy:
 class _PolicySearch(_BestFirst):
     """Best-first search and local search, for moves without chance. The arrays: where the episode of each start stands, its weight, and the sums of `play`."""
 
-    def __init__(self, values: SolvedValues, k: int, before: Loss | None) -> None:
+    def __init__(self, values: SolvedValues, k: int, before: LossBounds | None) -> None:
         super().__init__(values, k)
         self.value = values
         self.paid = self.product.average_over_starts(np.zeros(0))
@@ -424,7 +424,9 @@ class _Branching(_BestFirst):
         return np.setdiff1d(np.concatenate(layers), END)
 
 
-def find_loss(values: ValuedProduct, k: int, before: Loss | None, deadline: Deadline) -> Loss:
+def find_loss(
+    values: ValuedProduct, k: int, before: LossBounds | None, deadline: Deadline
+) -> LossBounds:
     """Bound what the best k-policy loses; `before`: what is known of a policy that sees less, or of this one."""
     if not isinstance(values, SolvedValues):
         return _Branching(values, k).run(deadline)
@@ -445,7 +447,7 @@ def _explore_optimal(values: SolvedValues, deadline: Deadline) -> SolvedValues:
     return ways
 
 
-def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numbers, Floats]:
+def bound_policy(values: ValuedProduct, loss: LossBounds, floor: Floats) -> tuple[Numbers, Floats]:
     """The expanded states that a policy reaches, and [x]: lower bounds of the values if it is followed; `floor`: lower bounds that hold for every policy."""
     branching = _Branching(values, loss.classes.k)
     policy = branching.choices(loss.policy)

@@ -35,9 +35,9 @@ AGAIN = (
 
 T = TypeVar("T")
 Stack = tuple[str, ...]
-Line = tuple[int, float, int, str]
+CertificateLine = tuple[int, float, int, str]
 """t, c, and the environment and machine state of the exit."""
-Entry = tuple[int, str, Stack, bool, float, tuple[Line, ...]]
+Entry = tuple[int, str, Stack, bool, float, tuple[CertificateLine, ...]]
 """Environment state, machine state, known symbols, whether these are the whole stack, constant, lines."""
 
 

@@ -8,12 +8,12 @@ from math import inf, nextafter
 
 import numpy as np
 
-from pdrm.analysis.best_policy import Loss, bound_policy, name_state
+from pdrm.analysis.best_policy import LossBounds, bound_policy, name_state
 from pdrm.analysis.certificate import Certificate, Entry, Stack, refuse_faults
 from pdrm.analysis.checker import Check
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.solving import PRECISION
-from pdrm.analysis.stepped_product import Exit
+from pdrm.analysis.stepped_product import ControlState
 from pdrm.analysis.values import ExploredValues, Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import DoesNotApply, OutOfTime
@@ -26,13 +26,13 @@ ROUNDS, INWARDS = 30, 3
 """The most iterations for the ranges; in the first few, ranges that hold may also shrink (Echo needs it)."""
 WIDER = 1e-13
 """The share of the largest worth by which ranges that do not hold are widened."""
-Ranges = dict[Exit, Interval]
+Ranges = dict[ControlState, Interval]
 
 
 @refuse_faults()
-def certify_start(task: Task, values: ValuedProduct, loss: Loss) -> Certificate:
+def certify_start(task: Task, values: ValuedProduct, loss: LossBounds) -> Certificate:
     """Certify what a k-policy loses from the start."""
-    maker = _Maker(task, values, Deadline())
+    maker = _CertificateBuilder(task, values, Deadline())
     product = values.product
     policy = tuple((*seen, action) for seen, action in loss.rows().items())
     listed = replace(maker.blank("start", loss.classes.k), policy=policy)
@@ -63,7 +63,7 @@ def certify_everywhere(
 
     It is given up after the deadline, and once a class has no action that loses at most `tolerance` in one step.
     """
-    maker = _Maker(task, values, deadline or Deadline())
+    maker = _CertificateBuilder(task, values, deadline or Deadline())
     blank = maker.blank("everywhere", k)
     listed = maker.add_states(blank) if values.closed else maker.add_heads(blank)
     check = maker.check(listed)
@@ -80,7 +80,7 @@ def certify_everywhere(
     return maker.claim(replace(listed, policy=rows))
 
 
-class _Maker:
+class _CertificateBuilder:
     """What the solver found of a task, as entries of a certificate."""
 
     def __init__(self, task: Task, values: ValuedProduct, deadline: Deadline) -> None:
@@ -162,7 +162,7 @@ class _Maker:
                 if check.rows((s, u), top):
                     at = s, self.names.index(u), self.symbols.index(top)
                     found.append(values.discount * float(bounds[1][at]))
-                    heads.append((s, u, *_know(top), found[-1], ()))
+                    heads.append((s, u, *_known_top(top), found[-1], ()))
             known[s, u] = min(found, default=0.0), max(found, default=0.0)
         return heads, known
 
@@ -192,11 +192,11 @@ class _Maker:
                 constant, lines = solver.read(*at)
                 known |= {(s, self.names[u]): solver.range(s, u) for _, _, s, u in lines}
                 named = tuple((t, c, s, self.names[u]) for c, t, s, u in lines)
-                heads.append((*e, *_know(top), constant, named))
+                heads.append((*e, *_known_top(top), constant, named))
         return heads, known
 
 
-def _know(top: str | None) -> tuple[Stack, bool]:
+def _known_top(top: str | None) -> tuple[Stack, bool]:
     """The symbols that are known if the top one is, and True if these are the whole stack."""
     return () if top is None else (top,), top is None
 

@@ -16,13 +16,13 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from pdrm.analysis.certificate import Certificate, demand, load_certificate, need, refuse_faults
-from pdrm.analysis.stepped_product import Exit, Row, SteppedProduct, View
+from pdrm.analysis.stepped_product import ActionOutcomes, ControlState, PartialState, SteppedProduct
 from pdrm.errors import UnknownDomain, UnknownMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
 
-Lines = dict[tuple[Exit | None, int], Fraction]
+Lines = dict[tuple[ControlState | None, int], Fraction]
 """A worth: the greatest of the lines c + γᵗ w(exit), by exit and t. w(None) is 0, so that its c is a constant."""
 CONSTANT = (None, 0)
 BITS = 1600
@@ -90,7 +90,7 @@ class Check(SteppedProduct):
         demand(self.domain.name == certificate.domain, f"it is about `{certificate.domain}`")
         demand(0 < certificate.discount < 1, "its discount is not between 0 and 1")
         self.discount = Fraction(certificate.discount)
-        self.entries: dict[View, Lines] = {}
+        self.entries: dict[PartialState, Lines] = {}
         for s, u, seen, whole, constant, lines in certificate.entries:
             states = max(s, *(line[2] for line in lines), 0)
             known = states < self.domain.states and u in self.machine.states
@@ -100,10 +100,10 @@ class Check(SteppedProduct):
             for t, c, s2, u2 in lines:
                 _raise(worth, ((s2, u2), t), Fraction(c))
             self.entries[(s, u), (*seen, *[None] * whole)] = worth
-        self.range: dict[Exit | None, Range] = {None: (Fraction(0), Fraction(0))}
+        self.range: dict[ControlState | None, Range] = {None: (Fraction(0), Fraction(0))}
         for s, u, low, high in certificate.ranges:
             self.range[s, u] = Fraction(low), Fraction(high)
-        self.lower: dict[View, Fraction] = {
+        self.lower: dict[PartialState, Fraction] = {
             ((s, u), (*stack, None)): Fraction(worth) for s, u, stack, worth in certificate.lower
         }
         self.policy = {row[:3]: row[3] for row in certificate.policy}
@@ -126,13 +126,13 @@ class Check(SteppedProduct):
         excess = [Fraction(0)]
         for (e, symbols), worth in self.entries.items():
             steps = [self.follow(row, symbols[1:]) for row in self.rows(e, symbols[0])]
-            excess += [self.exceed(step, worth) for step in steps]
+            excess += [self.max_excess(step, worth) for step in steps]
         repeated = (max(excess) + max(short)) / (1 - self.discount)
         return max(Fraction(0), lost + repeated) / self.discount
 
     # --- Views: where an episode may be
 
-    def rest(self, e: Exit, symbols: TopSymbols) -> tuple[Fraction, View]:
+    def rest(self, e: ControlState, symbols: TopSymbols) -> tuple[Fraction, PartialState]:
         """Where silent moves lead, and what they pay; they end at the latest when no symbol is known."""
         (s, u), paid = e, Fraction(0)
         while symbols and (move := self.move(u, symbols[0], None)):
@@ -141,14 +141,14 @@ class Check(SteppedProduct):
         return paid, ((s, u), symbols)
 
     @cached_property
-    def occurring(self) -> list[View]:
+    def occurring(self) -> list[PartialState]:
         """Every head that occurs, with as much of what lies below it as the policy sees."""
         size = max(1, self.proof.k)
 
         def pile(symbols: TopSymbols, below: TopSymbols) -> tuple[TopSymbols, ...]:
             return tuple((symbols[i:] + below)[:size] for i in range(len(symbols)))
 
-        def moves(view: View) -> list[tuple[Exit, tuple[TopSymbols, ...]]]:
+        def moves(view: PartialState) -> list[tuple[ControlState, tuple[TopSymbols, ...]]]:
             self.on_step()
             e, symbols = view
             return [(to, pile(pushed, symbols[1:])) for to, pushed in self.after(e, symbols[0])]
@@ -156,14 +156,14 @@ class Check(SteppedProduct):
         return list(saturate(moves, [(e, pile(stack, ())) for _, (e, stack) in self.begins()]))
 
     @cached_property
-    def tops(self) -> dict[Exit, set[str | None]]:
+    def tops(self) -> dict[ControlState, set[str | None]]:
         """The symbols that occur on top in each state."""
-        found: dict[Exit, set[str | None]] = {}
+        found: dict[ControlState, set[str | None]] = {}
         for e, symbols in self.occurring:
             found.setdefault(e, set()).add(symbols[0])
         return found
 
-    def views(self) -> Iterator[View]:
+    def views(self) -> Iterator[PartialState]:
         """The views at which the action matters, wherever the policy begins: those that occur, or the stacks listed."""
         every_stack = any(symbols[-1] is not None for _, symbols in self.entries)
         listed = [*self.entries, *(view for _, view in self.begins())]
@@ -179,7 +179,7 @@ class Check(SteppedProduct):
         demand(0 <= t < MAX_LINE_LENGTH, "a line is too long")
         return Fraction(int(self.discount**t * (1 << BITS)), 1 << BITS)
 
-    def _find_worth(self, e: Exit | None, symbols: TopSymbols) -> Lines:
+    def _find_worth(self, e: ControlState | None, symbols: TopSymbols) -> Lines:
         """The upper function at some symbols on top of a stack."""
         self.on_step()
         if e is None:
@@ -199,7 +199,7 @@ class Check(SteppedProduct):
                     _raise(found, line, c + self.power(t) * gain)
         return {line: paid + c for line, c in found.items()}
 
-    def follow(self, row: Row, below: TopSymbols) -> Lines:
+    def follow(self, row: ActionOutcomes, below: TopSymbols) -> Lines:
         """The upper function after an action, discounted; `below`: the symbols known below the top one."""
         ways: list[Lines] = []
         for one in row:
@@ -211,7 +211,7 @@ class Check(SteppedProduct):
         most = (one.chance * self.extremes(way)[1] for one, way in zip(row, ways, strict=True))
         return {CONSTANT: sum(most, Fraction(0))}
 
-    def find_range(self, e: Exit | None) -> Range:
+    def find_range(self, e: ControlState | None) -> Range:
         """Between which numbers the worth is of a stack below others at an exit."""
         return need(self.range.get(e), f"the range of {_describe(e)} is missing")
 
@@ -222,13 +222,13 @@ class Check(SteppedProduct):
         ]
         return max(low for low, _ in ends) - ROUNDING, max(high for _, high in ends) + ROUNDING
 
-    def reach(self, e: Exit) -> Range:
+    def reach(self, e: ControlState) -> Range:
         """Between which numbers the worth is of whatever is on top at an exit, if what is below is in the ranges."""
         ends = [self.extremes(self.worth(e, (top,))) for top in self.tops.get(e, ())]
         ends = ends or [self.range[e]]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
-    def exceed(self, one: Lines, other: Lines) -> Fraction:
+    def max_excess(self, one: Lines, other: Lines) -> Fraction:
         """The most by which one worth is above another, over the ranges.
 
         For one line every exit but its own is best at its least; along its own the difference is concave, and greatest at an end of the range
@@ -252,12 +252,12 @@ class Check(SteppedProduct):
 
     # --- The policy
 
-    def see(self, view: View) -> tuple[int, str, tuple[str, ...]]:
+    def see(self, view: PartialState) -> tuple[int, str, tuple[str, ...]]:
         """The part of a view that the policy sees."""
         e, symbols = view
         return *e, tuple(symbol for symbol in symbols[: self.proof.k] if symbol is not None)
 
-    def choose(self, view: View) -> Row:
+    def choose(self, view: PartialState) -> ActionOutcomes:
         """The outcomes of the policy's action."""
         seen = self.see(view)
         where = _describe(seen[:2], seen[2])
@@ -266,13 +266,13 @@ class Check(SteppedProduct):
         demand(bool(rows), f"no action can be chosen at {where}")
         return rows[self.domain.actions.index(action)]
 
-    def measure_gap(self, view: View, row: Row) -> Fraction:
+    def measure_gap(self, view: PartialState, row: ActionOutcomes) -> Fraction:
         """The most by which an action is below the upper function at a view."""
         e, symbols = view
         demand(len(row) == 1 or symbols[-1] is None, "a view that may occur has chance")
-        return self.exceed(self.worth(e, symbols), self.follow(row, symbols[1:]))
+        return self.max_excess(self.worth(e, symbols), self.follow(row, symbols[1:]))
 
-    def follow_lower(self, view: View) -> Fraction:
+    def follow_lower(self, view: PartialState) -> Fraction:
         """The policy's step by its lower bounds, discounted."""
         total = Fraction(0)
         for one in self.choose(view):
@@ -280,7 +280,7 @@ class Check(SteppedProduct):
             total += one.chance * (one.paid + paid + self.least(after))
         return self.discount * total
 
-    def least(self, view: View) -> Fraction:
+    def least(self, view: PartialState) -> Fraction:
         """A lower bound on the policy's worth: that listed, or what any policy gets."""
         if self.over(view[0]):
             return Fraction(0)
@@ -300,12 +300,12 @@ class Check(SteppedProduct):
         return self.discount * min(step, step / (1 - self.discount))
 
 
-def _describe(e: Exit | None, symbols: TopSymbols = ()) -> str:
+def _describe(e: ControlState | None, symbols: TopSymbols = ()) -> str:
     """A view in words."""
     return "state " + ", ".join([*map(str, e or ()), *filter(None, symbols)])
 
 
-def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:
+def _raise(lines: Lines, line: tuple[ControlState | None, int], c: Fraction) -> None:
     """Add a line to a worth, unless a higher one with the same slope is there."""
     lines[line] = max(c, lines.get(line, c))
 

@@ -23,7 +23,7 @@ from pdrm.machines.transitions import Stack
 FORMAT = "pdrm k-policy 1"
 MAX_K = 1_000
 """The largest k that is asked about."""
-Row = tuple[int, str, Stack]
+PolicyKey = tuple[int, str, Stack]
 """An environment state, a machine state and the symbols seen, top first."""
 
 
@@ -38,7 +38,7 @@ class KPolicy:
 
     k: int
     actions: tuple[str, ...]
-    rows: Mapping[Row, str]
+    rows: Mapping[PolicyKey, str]
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdrm.analysis.best_policy import Loss
+from pdrm.analysis.best_policy import LossBounds
 from pdrm.analysis.certificate import Certificate
 from pdrm.analysis.certify import certify_everywhere, certify_start
-from pdrm.analysis.k_policy import KPolicy, Row
+from pdrm.analysis.k_policy import KPolicy, PolicyKey
 from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import check_deterministic
-from pdrm.analysis.witness import Followed, Member
+from pdrm.analysis.witness import OptimalPlay, WitnessState
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, StochasticMoves
 from pdrm.files import FilePath
 from pdrm.task import Task
@@ -61,15 +61,15 @@ class KAnswer:
     """Its loss in one step, in the worst class of states."""
     spread: Interval = UNKNOWN
     """The spread of values, or of the losses of actions, among states that look alike."""
-    found: Loss | None = None
+    found: LossBounds | None = None
     """The best k-policy found."""
     proof: Certificate | None = None
     """The proof that this k is enough for every stack, reachable or not."""
-    witness: tuple[Member, ...] = ()
+    witness: tuple[WitnessState, ...] = ()
     """States that look alike and have no best action in common; or two that differ in their values."""
 
     @property
-    def policy(self) -> dict[Row, str]:
+    def policy(self) -> dict[PolicyKey, str]:
         """The best k-policy found: the action of each class that it reaches."""
         return {} if self.found is None else self.found.rows()
 
@@ -142,7 +142,7 @@ class KReport:
     """Regret and spread are about the states within this many steps (None: about all)."""
     values: ValuedProduct | None = None
     """The states that were explored."""
-    followed: Followed = Followed(0, None)
+    followed: OptimalPlay = OptimalPlay(0, None)
     ended: str = "time"
     """The reason the search ended: `decided`, `time`, `states` or `stopped`."""
 
@@ -211,7 +211,7 @@ class KReport:
             raise BadSetting(f"k = {k!r} was not asked about", fix=fix)
         return self.answers[k]
 
-    def witness(self, k: int) -> tuple[Member, ...]:
+    def witness(self, k: int) -> tuple[WitnessState, ...]:
         """States that look alike with k symbols and have no best action in common, up to one for each action.
 
         If there are none, two whose values differ; empty if none are known.

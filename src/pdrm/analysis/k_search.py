@@ -33,14 +33,14 @@ from pdrm.progress import is_shown, show_progress
 from pdrm.task import DomainLike, MachineLike, Task
 
 SECONDS = 60.0
-FIRST = 4
+DEFAULT_MAX_K = 4
 """Every k up to this is tried, and more if none of them is enough."""
 MAX_STATES = 1_500_000
-NEAR = 60_000
+NEARBY_STATES = 60_000
 """States that are explored near the start before the best policies are searched."""
-NEAR_WITH_CHANCE, ENOUGH_WITH_CHANCE = 3_000, 6_000
+NEARBY_STATES_STOCHASTIC, ENOUGH_STATES_STOCHASTIC = 3_000, 6_000
 """With chance the first is less; and from the second on, exploring is left once the losses are known."""
-NARROW = 0.01
+LOSS_PRECISION = 0.01
 """If no k is enough, losses are searched for until they are known up to this share."""
 MAX_HEADS = 20_000
 """States with symbols on top of each other for which a proof for every stack is tried."""
@@ -72,9 +72,9 @@ class _Search:
         values = value_product(report.task, report.discount, report.height, self.memory, deadline)
         self.values = report.values = values
         self.most = min(self.most, values.product.most_states)
-        near = NEAR_WITH_CHANCE
+        near = NEARBY_STATES_STOCHASTIC
         if isinstance(values, SolvedValues):
-            near = 0 if self.start_only else NEAR
+            near = 0 if self.start_only else NEARBY_STATES
         explore(values, min(near, self.most), self.depth, deadline.share(0.25))
         self._measure()
         if isinstance(values, SolvedValues):
@@ -106,7 +106,8 @@ class _Search:
         """True if nothing is left to decide, and some k loses nothing or all losses are known well."""
         report = self.report
         known = (
-            high - low <= max(report.tolerance, NARROW * high) for low, high in report.loss.values()
+            high - low <= max(report.tolerance, LOSS_PRECISION * high)
+            for low, high in report.loss.values()
         )
         return self._is_judged() and (report.k is not None or all(known))
 
@@ -131,9 +132,9 @@ class _Search:
         if isinstance(values, ExploredValues) and not values.closed:
             values.explore_likely(2 * before)
             grown = self.report.states
-            self.explored = grown >= min(self.most, ENOUGH_WITH_CHANCE) or grown == before
+            self.explored = grown >= min(self.most, ENOUGH_STATES_STOCHASTIC) or grown == before
         elif isinstance(values, SolvedValues) and not values.closed and self.depth is None:
-            most = min(self.most, before + 2 * NEAR)
+            most = min(self.most, before + 2 * NEARBY_STATES)
             search_witnesses(values, self._list_open(), most, deadline.share(0.5))
         self._measure()
 
@@ -256,7 +257,7 @@ def check_k(
     for name, value in limits.items():
         if value is not None and not value > 0:
             raise BadSetting(f"{name} is {value:g}", fix="use a number above 0")
-    ks = range(FIRST + 1) if k is None else check_ks(k)
+    ks = range(DEFAULT_MAX_K + 1) if k is None else check_ks(k)
     report = KReport(given, gamma, {one: KAnswer(one) for one in ks}, height)
     search = _Search(report, depth, most, int(memory * GIB), from_ is not None, upwards=k is None)
     warn_of_tasks(given)

@@ -19,7 +19,7 @@ EARNED, DOUBT, GROSS, STEPS, TOTALS = range(5)
 
 
 @njit(cache=True)
-def find_values(
+def value_states(
     operators: Operators, power: Floats, stacks: Stacks, known: Index, worth: Floats, env_states: int,
     machine_states: int, discount: float, env_state: Integers, state: Integers, node: Integers, begin: int, end: int, value: Floats,
 ) -> tuple[int, int, int, int]:  # fmt: skip

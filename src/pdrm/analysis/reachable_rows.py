@@ -1,6 +1,6 @@
 """What can be reached in a product: whole stacks one by one, and what k-policies see of stacks without listing the stacks.
 
-`survey` walks the finite product step by step and stops at the last step that fits in `most` product states, because whole
+`count_reachable` walks the finite product step by step and stops at the last step that fits in `most` product states, because whole
 stacks may grow exponentially (Theorem 1). `count_views` counts the rows of a k-policy in episodes of any length: finitely many
 heads and what may lie below them (`reach.saturate`) describe stacks of any height.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pdrm.analysis.stepped_product import Exit, SteppedProduct, View
+from pdrm.analysis.stepped_product import ControlState, PartialState, SteppedProduct
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge
 from pdrm.machines.heads import rule_at
@@ -27,12 +27,12 @@ MAX_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RowCounts:
     """The numbers reached within 0, 1, 2, … steps, each counting all steps up to its own.
 
     >>> from pdrm.task import Task
     >>> maze = Task("maze-5x5")
-    >>> survey(maze.finite, maze.pushdown, steps=4).strings
+    >>> count_reachable(maze.finite, maze.pushdown, steps=4).strings
     (1, 5, 21, 85, 341)
     """
 
@@ -51,12 +51,12 @@ class Counted:
         return len(self.rows) - 1
 
 
-def survey(
+def count_reachable(
     domain: FiniteDomain,
     machine: PushdownRewardMachine,
     steps: int | None = None,
     most: int = MAX_ROWS,
-) -> Counted:
+) -> RowCounts:
     """Count what is reached within 0, 1, 2, … steps: up to `steps` (default: the domain's limit), or as many as find at
     most `most` product states."""
     product = FiniteProduct(domain, machine, survey=True)
@@ -73,7 +73,7 @@ def survey(
             strings, counters = (
                 _count_distinct(x, ends[1:]) for x in (node, product.stacks.parent[node])
             )
-            return Counted(tuple(rows), strings, counters, closed)
+            return RowCounts(tuple(rows), strings, counters, closed)
 
 
 def _count_distinct(numbers: Integers, ends: list[int]) -> tuple[int, ...]:
@@ -90,14 +90,14 @@ MAX_STRINGS = 2**62
 
 def find_heads(
     domain: FiniteDomain, machine: PushdownRewardMachine, most: int = MAX_HEADS
-) -> FramesBelow[Exit, str | None]:
+) -> FramesBelow[ControlState, str | None]:
     """The heads of a product that can be reached before the end of an episode, with what may lie below them.
 
     `ProductTooLarge` if there are more than `most`.
     """
     product, known = SteppedProduct(domain, machine), 0
 
-    def moves(head: tuple[Exit, str | None]) -> list[View]:
+    def moves(head: tuple[ControlState, str | None]) -> list[PartialState]:
         nonlocal known
         known += 1
         if known > most:
@@ -109,7 +109,9 @@ def find_heads(
 
 
 def count_views(
-    machine: PushdownRewardMachine, heads: FramesBelow[Exit, str | None], ks: Collection[int]
+    machine: PushdownRewardMachine,
+    heads: FramesBelow[ControlState, str | None],
+    ks: Collection[int],
 ) -> dict[int, int]:
     """The rows of a k-policy's table, for each k: what it may see where it acts, in an episode of any length.
 
@@ -122,7 +124,7 @@ def count_views(
         if (len(machine.stack) + 1) ** k > MAX_STRINGS:
             raise BadSetting(f"k = {k} is more than can be counted", fix="use a smaller k")
     below = _read_below(heads, max([1, *ks]) - 1)
-    seen = set[tuple[Exit, TopSymbols]]()
+    seen = set[tuple[ControlState, TopSymbols]]()
     for (control, top), frames in heads.items():
         if rule_at(machine, (control[1], top), None) is None:
             under = set[TopSymbols]().union(*(below[frame] for frame in frames))
@@ -131,8 +133,8 @@ def count_views(
 
 
 def _read_below(
-    heads: FramesBelow[Exit, str | None], length: int
-) -> dict[Frame[Exit, str | None], set[TopSymbols]]:
+    heads: FramesBelow[ControlState, str | None], length: int
+) -> dict[Frame[ControlState, str | None], set[TopSymbols]]:
     """The first symbols, so many or all, of the stacks that each frame may begin: its rest, then what lies below the symbol
     that was replaced. Found step by step, because a frame may lie below itself."""
     below = {frame: set[TopSymbols]() for frames in heads.values() for frame in frames}

@@ -14,7 +14,13 @@ from dataclasses import asdict
 from typing import Any
 
 from pdrm.analysis.k_policy import check_ks
-from pdrm.analysis.reachable_rows import MAX_ROWS, Counted, count_views, find_heads, survey
+from pdrm.analysis.reachable_rows import (
+    MAX_ROWS,
+    RowCounts,
+    count_reachable,
+    count_views,
+    find_heads,
+)
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.drawing.trace import align
 from pdrm.errors import BadSetting
@@ -174,13 +180,15 @@ def sizes(
             f"episodes of {limit:,} steps", fix=f"use an integer from 0 to {MAX_STEPS}, such as 20"
         )
     growth = stack_growth(machine)
-    walk = survey(domain, machine, limit, most)
+    walk = count_reachable(domain, machine, limit, most)
     ks = check_ks(k)
     views = count_views(machine, find_heads(domain, machine), ks)
     pairs = domain.states * len(machine.states)
     first = int((domain.arrays.start_label != NO_LABEL).any())
     counters = (
-        walk if counting is None else survey(domain, counting_to_pushdown(counting), limit, most)
+        walk
+        if counting is None
+        else count_reachable(domain, counting_to_pushdown(counting), limit, most)
     )
     vectors = walk.counters if counting is None else counters.strings
 
@@ -207,7 +215,7 @@ def sizes(
         }
 
     def growing(
-        what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
+        what: str, theorem: int, factor: int, walked: RowCounts, counts: Sequence[int]
     ) -> Record:
         """A size that grows with the episode: `factor` rows for each string."""
         within = limit if walked.closed else walked.steps

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.top_bounds import check_discount, measure_silence
+from pdrm.analysis.top_bounds import bound_silent_moves, check_discount
 from pdrm.analysis.value_iteration import bound_values, find_action_values
 from pdrm.analysis.whole_stack import (
-    HEIGHT,
+    PROVED_HEIGHT,
     UndefinedHead,
     WholeStack,
     check_deterministic,
@@ -77,7 +77,7 @@ class SolvedProduct:
 
     def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
         self.product, self.table, self.discount = product, product.table, discount
-        self.silence = measure_silence(product.table)
+        self.silent_moves = bound_silent_moves(product.table)
         self.size = {"states": len(product)}
         bounds = bound_values(product, discount, 1e-12, deadline)
         self._value = (bounds.lower + bounds.upper) / 2
@@ -147,7 +147,7 @@ class Solution:
 
         Dropped lines and rounding are part of it; `WholeStack.error_at` has the proof.
         """
-        return self.error_at(HEIGHT)
+        return self.error_at(PROVED_HEIGHT)
 
     def error_at(self, height: int) -> float:
         """The same for stacks of up to that height."""
@@ -194,7 +194,7 @@ class Solution:
         not.
         """
         found = self.action_values(s, u, stack)
-        close = 2 * self.error_at(len(stack) + self.solver.silence.pushed)
+        close = 2 * self.error_at(len(stack) + self.solver.silent_moves.pushed)
         best = max(found.values(), default=0.0)
         return tuple(name for name, value in found.items() if value >= best - close)
 

@@ -17,24 +17,24 @@ from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration, TopSymbols
 
-Exit = tuple[int, str]
+ControlState = tuple[int, str]
 """An environment state and a machine state."""
-View = tuple[Exit, TopSymbols]
+PartialState = tuple[ControlState, TopSymbols]
 """Where an episode is, and the symbols known from the top; after the last of a stack comes None."""
 MachineMove = tuple[Fraction, str, TopSymbols]
 """Pay, target, and what replaces the top symbol."""
 
 
-class Effect(NamedTuple):
+class StepOutcome(NamedTuple):
     """One outcome of an action at a head: chance, pay, its exit, and the symbols that replace the top one."""
 
     chance: Fraction
     paid: Fraction
-    exit: Exit
+    exit: ControlState
     pushed: TopSymbols
 
 
-Row = tuple[Effect, ...]
+ActionOutcomes = tuple[StepOutcome, ...]
 """The outcomes of an action."""
 
 
@@ -58,14 +58,14 @@ class SteppedProduct:
         rule = None if u in self.machine.final else rule_at(self.machine, (u, top), label)
         return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
 
-    def _list_rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
+    def _list_rows(self, e: ControlState, top: str | None) -> tuple[ActionOutcomes, ...]:
         """The outcomes of each action at a head, before silent moves; nothing if no action can be chosen."""
         (s, u), arrays, found = e, self.domain.arrays, []
         if self.over(e) or self.move(u, top, None) is not None:
             return ()
         for action in range(len(self.domain.actions)):
             chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
-            merged: dict[tuple[Fraction, Exit, TopSymbols], Fraction] = {}
+            merged: dict[tuple[Fraction, ControlState, TopSymbols], Fraction] = {}
             for o, chance in enumerate(chances):
                 if chance > 0:
                     label = self.domain.labels[arrays.label[s, action, o]]
@@ -77,14 +77,14 @@ class SteppedProduct:
                     paid += Fraction(float(arrays.reward[s, action, o]))
                     outcome = paid, (int(arrays.next[s, action, o]), after), pushed
                     merged[outcome] = merged.get(outcome, Fraction(0)) + chance / sum(chances)
-            found.append(tuple(Effect(chance, *outcome) for outcome, chance in merged.items()))
+            found.append(tuple(StepOutcome(chance, *outcome) for outcome, chance in merged.items()))
         return tuple(found)
 
-    def over(self, e: Exit) -> bool:
+    def over(self, e: ControlState) -> bool:
         """True if the episode is over once the machine rests."""
         return e[1] in self.machine.final or bool(self.domain.arrays.terminal[e[0]])
 
-    def begins(self) -> Iterator[tuple[Fraction, View]]:
+    def begins(self) -> Iterator[tuple[Fraction, PartialState]]:
         """The chance of each start, and where it is when the first action is chosen."""
         arrays = self.domain.arrays
         chances = [Fraction(p) for p in arrays.start_probability.tolist()]
@@ -95,7 +95,7 @@ class SteppedProduct:
             if chance > 0:
                 yield chance / sum(chances), ((int(s), at.state), (*at.stack, None))
 
-    def after(self, e: Exit, top: str | None) -> list[tuple[Exit, TopSymbols]]:
+    def after(self, e: ControlState, top: str | None) -> list[tuple[ControlState, TopSymbols]]:
         """Every end of a move at a head, the silent one included."""
         silent = self.move(e[1], top, None)
         if silent is not None:

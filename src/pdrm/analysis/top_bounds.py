@@ -53,7 +53,7 @@ def bound_all(
     own: Floats,
     table: Table,
     lasting: Floats,
-    silence: Silence,
+    silent_moves: SilentMoveBound,
     discount: float,
     outcomes: int = 1,
 ) -> Bounds:
@@ -72,19 +72,19 @@ def bound_all(
     for extreme in (np.min, np.max):
         paid = extreme(own, initial=0.0)
         each = float(extreme(silent_paid, initial=0.0))
-        silent = silence.per_step * each
+        silent = silent_moves.per_step * each
         for_ever = (paid + extreme(lasting) + silent) / (1 - discount) + silent
         ends.append(float(extreme([for_ever, paid + extreme(table.reward) + silent])))
-        slopes.append(silence.per_symbol * abs(each))
+        slopes.append(silent_moves.per_symbol * abs(each))
     largest = float(np.abs(own).max(initial=0.0))
-    size = largest + float(np.abs(table.reward).max()) * (2 + silence.per_step)
+    size = largest + float(np.abs(table.reward).max()) * (2 + silent_moves.per_step)
     size += max(map(abs, ends))
     if not size < LARGEST:
         raise BadSetting(
             f"rewards of {largest:g} add up to more than a float can hold",
             fix="use smaller rewards, or a discount further below 1",
         )
-    slack = 4 * (outcomes + 3 + silence.per_step) * (EPSILON * size + TINY)
+    slack = 4 * (outcomes + 3 + silent_moves.per_step) * (EPSILON * size + TINY)
     return Bounds(ends[0], ends[1], slopes[0], slopes[1], slack)
 
 
@@ -102,7 +102,7 @@ class FrontierBounds:
         own = arrays.reward[arrays.probability > 0]
         table, outcomes = product.table, product.next.shape[2]
         lasting = table.reward[table.target < table.first_final]
-        found = bound_all(own, table, lasting, measure_silence(table), discount, outcomes)
+        found = bound_all(own, table, lasting, bound_silent_moves(table), discount, outcomes)
         self.slack = found.slack
         self.margin = found.slack / (1 - discount)
         """More than the arithmetic of all updates can be wrong."""
@@ -150,13 +150,13 @@ class FrontierBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class SilentMoveBound:
     """A bound on the number of silent moves: in n steps from a stack of height h, counted with the
     discount, at most `per_step` for each step, and `per_symbol * h`.
 
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.machines.tables import tabulate
-    >>> measure_silence(tabulate(catalogue("paint"), [frozenset({"soap_3"})]))
+    >>> bound_silent_moves(tabulate(catalogue("paint"), [frozenset({"soap_3"})]))
     Silence(per_step=5, per_symbol=0, pushed=4)
     """
 
@@ -171,7 +171,7 @@ class Silence:
         return self.per_symbol > 0
 
 
-def measure_silence(table: Table) -> Silence:
+def bound_silent_moves(table: Table) -> SilentMoveBound:
     """Count silent moves; there must be no endless ones, which a machine is checked for."""
     each, revealed = 0, dict[int, set[int]]()
     """The most that one symbol takes to go; and by state the states in which it is gone."""
@@ -190,5 +190,5 @@ def measure_silence(table: Table) -> Silence:
         here = {u for state in here for u in revealed[state]} & revealed.keys()
         popped += 1
     if here:  # as many symbols go at once as there are
-        return Silence(each * (1 + pushed), each, pushed)
-    return Silence(each * (popped + 1), 0, pushed)
+        return SilentMoveBound(each * (1 + pushed), each, pushed)
+    return SilentMoveBound(each * (popped + 1), 0, pushed)

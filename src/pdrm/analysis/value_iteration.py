@@ -12,7 +12,7 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.top_bounds import EPSILON, FrontierBounds, check_discount
-from pdrm.analysis.values_kernel import Swept, find_components, improve, renumber
+from pdrm.analysis.values_kernel import OrderedProduct, find_components, improve, renumber
 from pdrm.product.finite_kernel import END, FiniteProduct, Floats, Numbers
 
 MAX_ROUNDS = 100_000
@@ -69,7 +69,7 @@ def find_action_values(
 
 
 def iterate(
-    product: Swept,
+    product: OrderedProduct,
     discount: float,
     precision: float,
     slack: float,
@@ -95,7 +95,7 @@ def iterate(
     return found, off
 
 
-def sort_states(product: FiniteProduct, discount: float) -> Swept:
+def sort_states(product: FiniteProduct, discount: float) -> OrderedProduct:
     """The product as value iteration sweeps it."""
     count, actions, outcomes = product.next.shape
     component = find_components(product.next.reshape(count, actions * outcomes))
@@ -106,4 +106,4 @@ def sort_states(product: FiniteProduct, discount: float) -> Swept:
     lead, paid = renumber(product.steps, order, position)
     cell = (actions * product.env_state[order]).astype(np.uint32)
     weight = discount * product.probability.reshape(-1, outcomes)
-    return Swept(order, first, lead, paid, cell, weight, product.expanded[order])
+    return OrderedProduct(order, first, lead, paid, cell, weight, product.expanded[order])

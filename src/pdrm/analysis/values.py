@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.play_kernel import MISSING, find_values
+from pdrm.analysis.play_kernel import MISSING, value_states
 from pdrm.analysis.solving import find_solution
 from pdrm.analysis.top_bounds import EPSILON, FrontierBounds
 from pdrm.analysis.value_iteration import bound_values, find_action_values
 from pdrm.analysis.values_kernel import measure_occupancy
-from pdrm.analysis.whole_stack import HEIGHT, WholeStack, take_certain
+from pdrm.analysis.whole_stack import PROVED_HEIGHT, WholeStack, take_certain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.product.finite_kernel import MEMORY, FiniteProduct, Floats, Numbers
@@ -25,9 +25,9 @@ from pdrm.product.hash_kernel import Index
 from pdrm.task import Task
 
 Interval = tuple[float, float]
-SMALLEST = 1e-9
+RELATIVE_TOLERANCE = 1e-9
 """The share of the value from the start that counts as nothing."""
-HIGHEST = HEIGHT - 100
+MAX_HEIGHT = PROVED_HEIGHT - 100
 """The highest stack that is explored if values grow with the height of the stack."""
 SOLVING = 0.4
 """The share of the time that solving the task may take before the product is explored instead."""
@@ -88,12 +88,12 @@ class ValuedProduct(ABC):
     @property
     def tolerance(self) -> float:
         """Losses from the start up to this count as none: rounding, or the proved error."""
-        return max(SMALLEST * self._size, 4 * self.error)
+        return max(RELATIVE_TOLERANCE * self._size, 4 * self.error)
 
     @property
     def step_tolerance(self) -> float:
         """The same for what is lost in one step, which may be lost again and again."""
-        return max(SMALLEST * (1 - self.discount) * self._size, 4 * self.error)
+        return max(RELATIVE_TOLERANCE * (1 - self.discount) * self._size, 4 * self.error)
 
     @property
     def _size(self) -> float:
@@ -147,7 +147,7 @@ class SolvedValues(ValuedProduct):
         self.worst[begin:count] = self.frontier.of_all(begin)[0]
         places, machine_states, _ = solver.shape
         while self._done < count:
-            self._done, status, e, symbol = find_values(
+            self._done, status, e, symbol = value_states(
                 solver.operators, solver.ranges.power, product.stacks, self._known, self._worth, places,
                 machine_states, self.discount, states.env_state, states.state, states.node,
                 self._done, count, self.value,
@@ -228,5 +228,5 @@ def value_product(
 def certain_product(task: Task, solver: WholeStack, memory: int = MEMORY) -> FiniteProduct:
     """The product of a task without chance, with one outcome of each action; only as high as the solution is proved."""
     domain = replace(task.finite, arrays=take_certain(task.finite.arrays), tests=())
-    height = HIGHEST if solver.silence.grows else None
+    height = MAX_HEIGHT if solver.silent_moves.grows else None
     return FiniteProduct(domain, task.pushdown, height, memory)

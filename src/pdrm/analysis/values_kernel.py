@@ -24,7 +24,7 @@ STRAIGHT = 0.999
 """The squared cosine of two changes in a row from which on they count as parallel: they add up to a geometric series."""
 
 
-class Swept(NamedTuple):
+class OrderedProduct(NamedTuple):
     """A product whose states are numbered so that each component comes after all it leads to."""
 
     order: Numbers
@@ -91,7 +91,7 @@ def find_components(following: Integers) -> Integers:
 
 @njit(cache=True)
 def renumber(steps: Steps, order: Numbers, position: Positions) -> tuple[Positions, Floats]:
-    """Where steps lead and what they are expected to pay, for the states in this order (see `Swept`); `position`: [x]: the place in it."""
+    """Where steps lead and what they are expected to pay, for the states in this order (see `OrderedProduct`); `position`: [x]: the place in it."""
     following, reward, env_state, probability = steps
     count, actions, outcomes = following.shape
     lead, paid = np.full(following.shape, count, np.uint32), np.zeros((count, actions))
@@ -107,7 +107,7 @@ def renumber(steps: Steps, order: Numbers, position: Positions) -> tuple[Positio
 
 @njit(cache=True)
 def improve(
-    product: Swept, discount: float, close: float, slack: float, rounds: int, value: Floats
+    product: OrderedProduct, discount: float, close: float, slack: float, rounds: int, value: Floats
 ) -> tuple[Floats, float]:
     """Value iteration in place; states that are not expanded keep their values. The last value is 0, for episodes that are over.
 

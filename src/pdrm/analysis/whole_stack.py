@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.top_bounds import EPSILON, TINY, bound_all, measure_silence
+from pdrm.analysis.top_bounds import EPSILON, TINY, bound_all, bound_silent_moves
 from pdrm.analysis.values_kernel import narrow_by_top
 from pdrm.analysis.whole_stack_kernel import (
     AT,
@@ -56,7 +56,7 @@ MAX_SWEEPS = 10_000
 """Sweeps that narrow the range of values."""
 ROUNDINGS = 64
 """Roundings of the largest number in one move's arithmetic, at most."""
-HEIGHT = 1_000
+PROVED_HEIGHT = 1_000
 """The height of stacks that errors are stated for."""
 COARSE = 1e-2
 """The first tolerance, as a share of the largest value."""
@@ -64,7 +64,7 @@ BUDGET = 1_000
 """Visits between two looks at the clock."""
 ROOM = 1_000
 """Lines that there is room for at first."""
-Line = tuple[float, int, int, int]
+AffineLine = tuple[float, int, int, int]
 """c, t, and the environment and machine state of the exit."""
 
 
@@ -111,7 +111,7 @@ class WholeStack:
                 (default: moves that are not known cannot be taken).
         """
         self.world, self.table, self.discount, self.precision = world, table, discount, precision
-        self.silence = measure_silence(table)
+        self.silent_moves = bound_silent_moves(table)
         self.shape = len(world.terminal), *table.silent.shape
         env_states, states, symbols = self.shape
         if env_states * states * symbols > MAX_HEADS:
@@ -149,7 +149,7 @@ class WholeStack:
         self._settled = False
         self.settle()
 
-    def read(self, env_state: int, state: int, symbol: int) -> tuple[float, list[Line]]:
+    def read(self, env_state: int, state: int, symbol: int) -> tuple[float, list[AffineLine]]:
         """The constant of an operator, and its lines; symbol 0 is the empty stack."""
         self.find(env_state, state, symbol)
         _, states, symbols = self.shape
@@ -178,14 +178,14 @@ class WholeStack:
         Where silent moves are paid for every symbol that they pop, values and ranges grow with the
         height, and the error is stated for stacks of up to 1,000 symbols only.
         """
-        if height > HEIGHT and self.silence.grows:
+        if height > PROVED_HEIGHT and self.silent_moves.grows:
             return inf
-        ranges, silence, gap = self.ranges, self.silence, 1 - self.discount
+        ranges, silent_moves, gap = self.ranges, self.silent_moves, 1 - self.discount
         largest = self.largest
         rounding = ROUNDINGS * EPSILON * largest
         silent = ranges.silent_tolerance + rounding
-        steps = (ranges.tolerance + rounding + silence.per_step * silent) / gap
-        begin = (silence.per_step + silence.per_symbol * height) * silent
+        steps = (ranges.tolerance + rounding + silent_moves.per_step * silent) / gap
+        begin = (silent_moves.per_step + silent_moves.per_symbol * height) * silent
         return float((steps + begin) * (1 + 1e-9) + (height + 1) * rounding)
 
     @property
@@ -294,14 +294,21 @@ class WholeStack:
     # --- Ranges
 
     def _find_ranges(self, largest_unknown: float | None) -> Ranges:
-        world, table, silence, gap = self.world, self.table, self.silence, 1 - self.discount
+        world, table, silent_moves, gap = (
+            self.world,
+            self.table,
+            self.silent_moves,
+            1 - self.discount,
+        )
         power = _list_powers(self.discount)
         own = world.reward[world.next != NONE]
         if largest_unknown is not None:
             own = np.append(own, [largest_unknown, -largest_unknown])
-        every = bound_all(own, table, table.reward, silence, self.discount)
+        every = bound_all(own, table, table.reward, silent_moves, self.discount)
         largest = max(every.high, -every.low, TINY)
-        max_stack_height = HEIGHT + silence.pushed * len(power)  # later steps do not count
+        max_stack_height = PROVED_HEIGHT + silent_moves.pushed * len(
+            power
+        )  # later steps do not count
         unknown = -inf if largest_unknown is None else every.high
         following, label = world.next[..., np.newaxis], world.label[..., np.newaxis]
         reward, sure = world.reward[..., np.newaxis], np.ones((*world.next.shape, 1))
@@ -326,7 +333,7 @@ class WholeStack:
         largest = float(max(np.abs(low).max(), np.abs(high).max()))
         self.largest = largest + self.largest_paid
         tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
-        silent_moves = silence.per_step + gap * silence.per_symbol * HEIGHT
+        silent_moves = silent_moves.per_step + gap * silent_moves.per_symbol * PROVED_HEIGHT
         return Ranges(low, high, power, tolerance, tolerance / (1 + silent_moves))
 
 

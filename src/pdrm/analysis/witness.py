@@ -20,7 +20,7 @@ MAX_FOLLOWED = 5_000
 """States on optimal ways that are looked at to find how long optimal play takes."""
 
 
-class Member(NamedTuple):
+class WitnessState(NamedTuple):
     """One state of a class: what it is, how to get there, and what is best."""
 
     env_state: int
@@ -56,7 +56,7 @@ class Member(NamedTuple):
         return f"{did}, from {self.start}" if self.start else did
 
 
-def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Member:
+def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> WitnessState:
     """A state of a product in words; `gaps`: by how much each action can be worth less than the best one."""
     product, domain = values.product, values.product.domain
     env_state, state, stack = name_state(product, x)
@@ -64,7 +64,7 @@ def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Membe
     start, way = "", product.way_to(x)
     if (product.starts != END).sum() > 1:
         start = domain.describe(int(domain.arrays.start_state[way.start]))
-    return Member(
+    return WitnessState(
         env_state=env_state,
         where=domain.describe(env_state),
         state=state,
@@ -86,7 +86,7 @@ def _shorten(words: Sequence[str]) -> str:
     return f"{' '.join(words[:half])} … {len(words) - 2 * half} more … {' '.join(words[-half:])}"
 
 
-class Followed(NamedTuple):
+class OptimalPlay(NamedTuple):
     """The length of optimal play from the start."""
 
     steps: int
@@ -102,7 +102,7 @@ class Followed(NamedTuple):
     def exceeds(self, limit: int) -> bool | None:
         """Return True if it takes more steps than this, None if that is not known.
 
-        >>> Followed(103, ends=True).exceeds(60), Followed(50, ends=None).exceeds(60), Followed(8, ends=False).exceeds(60)
+        >>> OptimalPlay(103, ends=True).exceeds(60), OptimalPlay(50, ends=None).exceeds(60), OptimalPlay(8, ends=False).exceeds(60)
         (True, None, True)
         """
         if self.ends is False or self.steps > limit:
@@ -110,7 +110,7 @@ class Followed(NamedTuple):
         return False if self.ends else None
 
 
-def follow_optimal(values: SolvedValues) -> Followed:
+def follow_optimal(values: SolvedValues) -> OptimalPlay:
     """Follow optimal actions from each start until the episode ends, on a shortest way; moves must have no chance."""
     starts, longest = values.product.starts, 0
     for start in starts[starts != END]:
@@ -121,14 +121,14 @@ def follow_optimal(values: SolvedValues) -> Followed:
             if ends:
                 break
             if states > MAX_FOLLOWED:
-                return Followed(max(longest, steps), ends=None)
+                return OptimalPlay(max(longest, steps), ends=None)
         if not ends:
-            return Followed(steps, ends=False)
+            return OptimalPlay(steps, ends=False)
         longest = max(longest, steps)
-    return Followed(longest, ends=True)
+    return OptimalPlay(longest, ends=True)
 
 
-def follow_solution(solution: Solution) -> Followed | None:
+def follow_solution(solution: Solution) -> OptimalPlay | None:
     """Follow optimal actions of a solved task; None if moves have chance."""
     solver = solution.solver
     if not isinstance(solver, WholeStack):
