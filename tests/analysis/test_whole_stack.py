@@ -150,7 +150,7 @@ def test_waiting_makes_it_cheaper():
     discount = 0.9
     found = WholeStack(patience(), table_of(PATIENT), discount)
     _, lines = found.read(0, 0, 2)
-    assert sorted(t for _, t, _, _ in lines)[:6] == [1, 2, 3, 4, 5, 6]
+    assert sorted(line.t for line in lines)[:6] == [1, 2, 3, 4, 5, 6]
     assert len(lines) <= 7  # the next reaches the constant at one point only
     below = max(discount**t * (100 + cost) for t, cost in enumerate(COSTS))
     for height in range(1, 40):
@@ -191,7 +191,7 @@ def test_values_do_not_depend_on_the_room(monkeypatch):
         roomy = WholeStack(world, table, discount)
         expected = [best(roomy, *one) for one in asked_for]
         with monkeypatch.context() as patch:
-            for name in ("BUDGET", "MAX_SWEEPS"):
+            for name in ("VISITS_PER_CALL", "MAX_SWEEPS"):
                 patch.setattr(whole_stack, name, 1)
             tight = WholeStack(world, table, discount)
             found = [best(tight, *one) for one in asked_for]

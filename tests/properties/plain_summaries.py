@@ -106,7 +106,7 @@ def random_below(random: Random, low: Floats, high: Floats) -> Floats:
 def height(fast: WholeStack, head: Head, below: Floats, discount: float) -> float:
     """The value of an operator, if this lies below."""
     constant, lines = fast.read(*head)
-    return max([constant, *(c + discount**t * float(below[s, u]) for c, t, s, u in lines)])
+    return max([constant, *(c + discount**t * float(below[s, u]) for t, c, s, u in lines)])
 
 
 def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]) -> None:
