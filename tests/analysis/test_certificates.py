@@ -1,4 +1,4 @@
-"""Certificates: they prove what they say, are read as they were written, and damaged ones are refused."""
+"""Certificates prove their claims and survive a round trip; damaged and forged ones are refused."""
 
 import gc
 import json

@@ -1,4 +1,4 @@
-"""Sizes of policies: the theorems' numbers, what they leave out, and what can be reached counted two ways."""
+"""Sizes of policies: the theorems' numbers, their gaps, and reachable sizes counted in two ways."""
 
 import json
 from itertools import product
@@ -38,7 +38,7 @@ from tests.properties.random_machines import random_machine
 FEW = deliver_tasks(*sequences_of(catalogue("deliver-four")))[0]
 """DeliverWorld-8 with four sequences."""
 
-# Each A on the stack is replaced by two symbols and these popped, all by silent moves: e does not exist.
+# Silent moves replace each A on the stack by two symbols and pop these: e does not exist.
 SWEEP = """
 name sweep
 events a b
@@ -84,7 +84,8 @@ u -> u : c, eps / #,   0
 u -> u : d, eps / A,   0
 """
 
-# Three silent pushes before the first label; one label brings a rule that adds nothing and a silent one that adds two.
+# Three silent pushes before the first label. A label triggers a rule that adds nothing and a
+# silent one that adds two symbols.
 BEGINS = """
 name begins
 events a
@@ -209,13 +210,13 @@ def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text,
 
 
 def test_counts_of_the_catalogue_by_hand():
-    # every move in the maze pushes its direction, a bump into a wall too: 4ⁿ strings of n moves, until the treasure
+    # every move in the maze pushes its direction, also against a wall: 4ⁿ strings of n moves
     maze = count_reachable(domain("maze-20x20"), catalogue("treasure-maze"), steps=6)
     assert maze.strings == tuple((4 ** (n + 1) - 1) // 3 for n in range(7))
     # an A at every second step at best
     letter = count_reachable(domain("letter"), catalogue("letter"), steps=30)
     assert letter.strings == tuple(n // 2 + 1 for n in range(31))
-    # what is left of 64 sequences of eight: as many strings as they have different ends, the empty one shared
+    # the distinct suffixes of 64 sequences of eight
     deliver = count_reachable(domain("deliver-8"), catalogue("deliver"))
     assert deliver.closed
     assert deliver.strings[-1] == len(

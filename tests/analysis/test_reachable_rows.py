@@ -15,7 +15,7 @@ from pdrm.language.loading import parse
 
 @pytest.mark.parametrize("first", [{}, {"start_label": 0}])
 def test_the_first_stack_may_need_more_room_than_there_is(first):
-    """Silent moves before the first label, or after it, push more symbols than there is room for at first."""
+    """Silent moves before or after the first label push more symbols than initially fit."""
     pushes = " ".join(["A"] * 1500)
     guard = "a" if first else "eps"
     text = f"name m\nevents a\nstack # A\nstart u\nstates u v\notherwise stay 0\nu -> v : {guard}, # / {pushes} #, 0\n"

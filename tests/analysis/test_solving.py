@@ -148,7 +148,7 @@ unwind -> done : eps, # / #, 10
 
 @pytest.mark.parametrize(("paid", "discount"), [(-1, 0.99), (2, 0.9), (2, 0.99)])
 def test_paid_silent_pops_have_a_useful_bound(paid, discount):
-    """Values grow with the height of the stack, and so does their bound; one step later it holds."""
+    """Values grow with the height of the stack, and so do the bounds one step later."""
     machine = UNWIND.replace("PAID", str(paid))
     task = Task(one_state(("call", "ret", "throw")), machine)
     solution = find_solution(task, discount)

@@ -45,7 +45,7 @@ TOWER = (
     "u -> u : push, z / a z, -10\nu -> v : go, z / z, 0\n"
     "v -> u : pop, a / eps, 1\nv -> v : go, b / a a, 0\nv -> end : pop, # / #, 0\n"
 )
-"""Down from a tower of `a`, by `go` and `pop` in turn; a `b` becomes two of them; pushing never pays."""
+"""Pop a tower of `a` by `go` and `pop` in turn. A `b` becomes two `a`. Pushes have no reward."""
 
 
 def tower_values(paid, discount, height):
@@ -267,7 +267,7 @@ u -> end : pop, # / #, 5
 
 
 def go_round(places, discount, env_state, height):
-    """Exactly: walk round a ring of places, the first of which pays 1 and the others -0.5; the last emits `pop`."""
+    """The exact return on a ring: reward 1 in the first state, else -0.5; the last emits `pop`."""
     total, power = Fraction(0), Fraction(1)
     while True:
         own = Fraction(1) if env_state == 0 else Fraction(-1, 2)

@@ -43,7 +43,6 @@ from pdrm.analysis.play_kernel import (
 from pdrm.analysis.top_bounds import EPSILON
 from pdrm.analysis.value_iteration import find_action_values, iterate, sort_states
 from pdrm.analysis.values import SolvedValues, ValuedProduct
-from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, FiniteProduct, Flags, Floats, Numbers
@@ -83,7 +82,7 @@ class Classes:
         self._classified = 0
 
     def __len__(self) -> int:
-        return int(self.arrays.index.used[0])
+        return int(self.arrays.keys.used[0])
 
     def update(self) -> Integers:
         """Classify the states found since the last call; return the class of each state."""
@@ -91,7 +90,7 @@ class Classes:
         room = len(product.states.env_state)
         if len(self.arrays.member) < room:
             self.arrays = ClassArrays(
-                Index.of(self.arrays.index.key[: len(self)], room),
+                Index.of(self.arrays.keys.key[: len(self)], room),
                 lengthen(self.arrays.of_state, room),
                 lengthen(self.arrays.member, room),
             )
@@ -99,7 +98,7 @@ class Classes:
         while self._classified < len(product):
             self._classified, status = classify(
                 product.states, product.stacks, self.k, product.domain.states, machine_states,
-                self.arrays, self._classified, len(product),
+                self.arrays, self._classified,
             )  # fmt: skip
             if status != OK:
                 product.stacks = product.stacks.room(product.stacks.capacity)
@@ -121,7 +120,7 @@ class LossBounds:
     classes: Classes = field(repr=False)
 
     def rows(self) -> dict[PolicyKey, str]:
-        """The policy as a table from environment state, machine state and top symbols to actions."""
+        """The policy as a table: the action for each environment state, machine state and top."""
         product = self.classes.product
         members = self.classes.arrays.member
         rows = {}
@@ -232,14 +231,14 @@ class _BestFirst(ABC, Generic[Node]):
 
     @abstractmethod
     def evaluate(self, policy: Policy, node: Node, deadline: Deadline) -> float:
-        """Update the node of a parent in place for a policy with one more action; return the key."""
+        """Update a parent's node in place for a policy with one more action; return the key."""
 
     @abstractmethod
     def branch(self, policy: Policy, node: Node, deadline: Deadline) -> int | None:
         """The class to choose an action for next, or None if no choice would lower the key."""
 
     def run(self, deadline: Deadline) -> LossBounds:
-        """Search until the best policy is known, time or memory is used up, or nothing can be expanded."""
+        """Search until the best policy is known, or time or memory is used up."""
         children: list[tuple[Policy, Choices, Node]] = [({}, None, self.root(deadline))]
         heap: list[_OpenPolicy[Node]] = []
         numbers = count(0, -1)
@@ -429,9 +428,6 @@ class _BranchAndBound(_BestFirst[Floats]):
         self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
         self._ordered = sort_states(self.product, self.discount)
-        start_weight = np.zeros(self.count + 1)
-        np.add.at(start_weight, self.product.starts, self.product.start_probability)
-        self._start_weight = start_weight[:-1]
 
     def root(self, deadline: Deadline) -> Floats:
         return self.values.upper.copy()
@@ -476,12 +472,8 @@ class _BranchAndBound(_BestFirst[Floats]):
 
         A tiny weight is added for states that are never visited.
         """
-        taken = np.where(self.product.expanded, action, -1).astype(np.int32)
         sweeps = int(min(10_000, 30 / (1 - self.discount) + 1))
-        visits = measure_occupancy(
-            self.product.steps, self.discount, taken, self._start_weight, sweeps
-        )
-        weight = visits + 1e-15
+        weight = self.values.measure_visits(action, sweeps) + 1e-15
         total = np.zeros((len(self.classes), amount.shape[1]))
         np.add.at(total, self.klass, weight[:, np.newaxis] * amount)
         return total

@@ -2,10 +2,10 @@
 
 Certificates bound continuation values, that is γ times the value of a configuration.
 
-- `entries` define an *upper function*, an upper bound for every stack. An entry is for an environment
-  state, a machine state and the known symbols from the top. If these are the whole stack, the bound
-  is a constant. If only the top symbol is known, the bound is the maximum of a constant and lines
-  c + γᵗ w(e), where w(e) is the value of the stack below at the exit e.
+- `entries` define an *upper function*, an upper bound for every stack. An entry is for an
+  environment state, a machine state and the known symbols from the top. If these are the whole
+  stack, the bound is a constant. If only the top symbol is known, the bound is the maximum of a
+  constant and lines c + γᵗ w(e), where w(e) is the value of the stack below at the exit e.
 - `ranges` bound w(e).
 - `lower`, for the question `start`: lower bounds of the values of the certified policy, for every
   configuration that it reaches.
@@ -44,7 +44,7 @@ Stack = tuple[str, ...]
 CertificateLine = tuple[int, float, int, str]
 """The affine line c + γᵗ w(s, u) as (t, c, s, u)."""
 Entry = tuple[int, str, Stack, bool, float, tuple[CertificateLine, ...]]
-"""Environment state, machine state, known symbols, True if these are the whole stack, constant, lines."""
+"""Environment state, machine state, known symbols, True for a whole stack, constant, lines."""
 
 
 def demand(holds: bool, fault: str) -> None:

@@ -14,7 +14,7 @@ from pdrm.analysis.checker import Check
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.k_policy import PolicyKey
 from pdrm.analysis.solving import PRECISION
-from pdrm.analysis.stepped_product import ControlState, PartialState
+from pdrm.analysis.stepped_product import ControlState
 from pdrm.analysis.values import ExploredValues, Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.errors import DoesNotApply, OutOfTime
@@ -24,7 +24,7 @@ from pdrm.task import Task
 MAX_ENTRIES, MAX_LINES = 5_000, 100_000
 """Limits of a certificate: checking more in exact fractions would take minutes."""
 MAX_ROUNDS, SHRINKING_ROUNDS = 30, 3
-"""Iterations that find ranges. In the first few, valid ranges can still shrink (Echo needs this)."""
+"""Iterations that find ranges. In the first few, valid ranges can still shrink, as in Echo."""
 WIDENING = 1e-13
 """The share of the largest value by which invalid ranges are widened."""
 Ranges = dict[ControlState, Interval]
@@ -60,7 +60,7 @@ def certify_everywhere(
     deadline: Deadline | None = None,
     tolerance: float = inf,
 ) -> Certificate:
-    """Certify the loss of a k-policy from every state, for every stack unless the product is finite.
+    """Certify the loss of a k-policy from every state: of a finite product, else for every stack.
 
     Args:
         task: The task.
@@ -75,7 +75,7 @@ def certify_everywhere(
     check = builder.check(certificate)
     max_gaps: dict[PolicyKey, list[Fraction]] = {}
     """The greatest gap of each action in each class."""
-    for state in check.decisions():
+    for state in check.checked():
         gaps = [check.measure_gap(state, action) for action in check.actions_at(state)]
         seen = check.policy_input(state)
         max_gaps[seen] = list(map(max, gaps, max_gaps.get(seen, gaps)))
@@ -150,8 +150,8 @@ class _CertificateBuilder:
         largest = max((abs(end) for ends in ranges.values() for end in ends), default=0)
         widening = Fraction(WIDENING * largest)
         for turn in range(MAX_ROUNDS):
-            for e, (low, high) in ranges.items():
-                check.range[e] = Fraction(low), Fraction(high)
+            for e, ends in ranges.items():
+                check.range[e] = Fraction(ends[0]), Fraction(ends[1])
             of_tops = {e: check.range_of_tops(e) for e in ranges}
             hold = all(
                 ranges[e][0] <= low and high <= ranges[e][1] for e, (low, high) in of_tops.items()
@@ -165,7 +165,7 @@ class _CertificateBuilder:
                 ranges[e] = nextafter(float(low), -inf), nextafter(float(high), inf)
 
     def list_bounds(self, check: Check, values: ExploredValues) -> tuple[list[Entry], Ranges]:
-        """Entries with the upper bounds by top symbol, for all heads that occur, and their ranges."""
+        """Entries with the upper bounds by top symbol for all heads that occur, and ranges."""
         bounds = values.frontier.by_top
         if bounds is None:
             raise DoesNotApply(
@@ -185,7 +185,7 @@ class _CertificateBuilder:
         return entries, ranges
 
     def list_operators(self, check: Check) -> tuple[list[Entry], Ranges]:
-        """Entries with the operators of all heads with a deterministic future, and their exits' ranges."""
+        """Entries with the operators of all heads with a deterministic future, and ranges."""
         values = self.values
         if isinstance(values, SolvedValues):
             solver = values.solver
@@ -206,27 +206,21 @@ class _CertificateBuilder:
 
     def _list_deterministic(self, check: Check) -> list[tuple[ControlState, str | None]]:
         """The heads from which no stochastic action can be reached."""
-        successors = {
-            (state[0], state[1][0]): _successor_heads(check, state)
-            for state in check.occurring
-            if all(len(action) == 1 for action in check.actions_at(state))
-        }
+        successors = {}
+        for control, symbols in check.occurring:
+            top = symbols[0]
+            if all(len(action) == 1 for action in check.outcomes(control, top)):
+                successors[control, top] = {
+                    (after, revealed)
+                    for after, pushed in check.successors(control, top)
+                    for revealed in pushed[:1] or check.tops.get(after, ())
+                }
         while stochastic := [
             head for head, after in successors.items() if not after <= successors.keys()
         ]:
             for head in stochastic:
                 del successors[head]
         return list(successors)
-
-
-def _successor_heads(check: Check, state: PartialState) -> set[tuple[ControlState, str | None]]:
-    """The heads after a step. A pop reveals any top symbol that occurs there."""
-    control, symbols = state
-    return {
-        (after, top)
-        for after, pushed in check.successors(control, symbols[0])
-        for top in pushed[:1] or check.tops.get(after, ())
-    }
 
 
 def _known_top(top: str | None) -> tuple[Stack, bool]:

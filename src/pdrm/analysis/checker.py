@@ -44,12 +44,15 @@ from pdrm.task import DomainLike, MachineLike, Task
 Envelope = dict[tuple[ControlState | None, int], Fraction]
 """The maximum of lines c + γᵗ w(e), as c by (e, t). w(None) is 0, so that line is a constant."""
 CONSTANT = (None, 0)
+ZERO = Fraction(0)
 BITS = 1600
 """Powers of the discount are rounded to this many bits."""
 ROUNDING = Fraction(1, 1 << 400)
 """An upper bound on the effect of this rounding on sums of floats (all below 2 to the 1024)."""
 MAX_LINE_LENGTH = 100_000
 Range = tuple[Fraction, Fraction]
+Segment = tuple[Fraction, Fraction, Fraction]
+"""The slope of a line, the left end of the interval where it is the highest, and its constant."""
 
 
 def verify(
@@ -126,7 +129,7 @@ class Check(SteppedProduct):
                 _add_line(envelope, ((exit_s, exit_u), t), Fraction(c))
             end = (None,) if whole else ()
             self.entries[(s, u), (*symbols, *end)] = envelope
-        self.range: dict[ControlState | None, Range] = {None: (Fraction(0), Fraction(0))}
+        self.range: dict[ControlState | None, Range] = {None: (ZERO, ZERO)}
         for s, u, low, high in certificate.ranges:
             self.range[s, u] = Fraction(low), Fraction(high)
         self.lower: dict[PartialState, Fraction] = {
@@ -143,7 +146,7 @@ class Check(SteppedProduct):
             lowest, highest = self.range_of_tops((s, u))
             holds = low <= lowest and highest <= high
             demand(holds, f"the range at {_describe((s, u))} does not hold")
-        loss = Fraction(0)
+        loss = ZERO
         if self.proof.question == "start":
             for probability, start in self.starts():
                 upper = self.extremes(self.upper(*start))[1]
@@ -151,18 +154,16 @@ class Check(SteppedProduct):
             shortfalls = [value - self.back_up_lower(state) for state, value in self.lower.items()]
         else:
             shortfalls = [
-                self.measure_gap(state, self.chosen_action(state)) for state in self.decisions()
-            ]
-            shortfalls += [
-                self.measure_gap(state, self.actions_at(state)[0]) for state in self.forced()
+                self.measure_gap(state, self.chosen_action(state)) for state in self.checked()
             ]
         excesses = [
             self.max_excess(self.back_up(action, symbols[1:]), envelope)
             for (control, symbols), envelope in self.entries.items()
             for action in self.outcomes(control, symbols[0])
         ]
-        repeated = max(0, *excesses) + max(0, *shortfalls)
-        return max(Fraction(0), loss + repeated / (1 - self.discount)) / self.discount
+        loss += max([*excesses, ZERO]) / (1 - self.discount)
+        loss += max([*shortfalls, ZERO]) / (1 - self.discount)
+        return max(ZERO, loss) / self.discount
 
     # --- States
 
@@ -171,7 +172,7 @@ class Check(SteppedProduct):
     ) -> tuple[Fraction, PartialState]:
         """The state after the silent moves, and their reward; stops if no symbol is known."""
         s, u = control
-        total = Fraction(0)
+        total = ZERO
         while symbols and (move := self.move(u, symbols[0], None)):
             reward, u, pushed = move
             total += reward
@@ -206,47 +207,28 @@ class Check(SteppedProduct):
             tops.setdefault(control, set()).add(symbols[0])
         return tops
 
-    @property
-    def _for_every_stack(self) -> bool:
-        """True if entries are for top symbols, False if they are for whole stacks."""
+    def checked(self) -> Iterator[PartialState]:
+        """Yield the states whose action is compared with U, for the question `everywhere`.
+
+        These are all listed stacks or, if entries are for top symbols, all states that occur.
+        States without an entry in which all actions do the same are left out: nothing can be lost
+        there.
+        """
         every_stack = any(symbols[-1] is not None for _, symbols in self.entries)
         one_symbol = all(len(symbols) == 1 for _, symbols in self.entries)
         demand(one_symbol or not every_stack, "entries are for top symbols and for whole stacks")
-        return every_stack
-
-    def decisions(self) -> Iterator[PartialState]:
-        """Yield the states whose action is checked for the question `everywhere`.
-
-        These are the listed stacks, or for every stack the states in which actions differ.
-        """
-        if self._for_every_stack:
-            for state in self.occurring:
-                if len(self._different_actions(state)) > 1:
-                    yield state
-        else:
-            for state in [*self.entries, *(state for _, state in self.starts())]:
-                if self.actions_at(state):
-                    yield state
-
-    def forced(self) -> Iterator[PartialState]:
-        """Yield the other states with an entry: all their actions do the same.
-
-        Their entries are part of U, which has to be a lower bound there as well. States without an
-        entry need no bound: a policy loses nothing in a step without alternatives.
-        """
-        if self._for_every_stack:
-            for control, symbols in self.occurring:
-                listed = (control, symbols[:1]) in self.entries
-                if listed and len(self._different_actions((control, symbols))) == 1:
-                    yield control, symbols
+        states = [*self.entries, *(state for _, state in self.starts())]
+        for state in self.occurring if every_stack else states:
+            control, symbols = state
+            listed = not every_stack or (control, symbols[:1]) in self.entries
+            different = {frozenset(action) for action in self.actions_at(state)}
+            if len(different) > 1 or (different and listed):
+                yield state
 
     def actions_at(self, state: PartialState) -> tuple[ActionOutcomes, ...]:
         """The outcomes of each action at a state; empty if no action can be taken."""
         control, symbols = state
         return self.outcomes(control, symbols[0])
-
-    def _different_actions(self, state: PartialState) -> set[frozenset[object]]:
-        return {frozenset(action) for action in self.actions_at(state)}
 
     # --- The upper function
 
@@ -263,7 +245,7 @@ class Check(SteppedProduct):
         """
         self.on_step()
         if control is None:
-            return {CONSTANT: Fraction(0)}
+            return {CONSTANT: ZERO}
         reward, (control, symbols) = self.run_silent_moves(control, symbols)
         if control[1] in self.machine.final or (symbols and self.is_over(control)):
             return {CONSTANT: reward}
@@ -291,7 +273,7 @@ class Check(SteppedProduct):
             envelopes.append(envelope)
         if len(envelopes) == 1:
             return envelopes[0]
-        expected = Fraction(0)
+        expected = ZERO
         for outcome, envelope in zip(action, envelopes, strict=True):
             expected += outcome.probability * self.extremes(envelope)[1]
         return {CONSTANT: expected}
@@ -331,7 +313,7 @@ class Check(SteppedProduct):
             ]
             rest = {line: c for line, c in other.items() if line[0] != e}
             if rest:
-                same_exit.append((Fraction(0), self.extremes(rest)[0]))
+                same_exit.append((ZERO, self.extremes(rest)[0]))
             low, high = self.find_range(e)
             highest = _list_highest(same_exit, low, high)
             for (exit_state, t), c in envelope.items():
@@ -369,7 +351,7 @@ class Check(SteppedProduct):
 
     def back_up_lower(self, state: PartialState) -> Fraction:
         """The discounted lower bound after the policy's action."""
-        total = Fraction(0)
+        total = ZERO
         for outcome in self.chosen_action(state):
             below = state[1][1:]
             reward, after = self.run_silent_moves(outcome.control, outcome.pushed + below)
@@ -380,7 +362,7 @@ class Check(SteppedProduct):
     def lower_bound(self, state: PartialState) -> Fraction:
         """A lower bound on the policy's value: the listed one, or the floor of every policy."""
         if self.is_over(state[0]):
-            return Fraction(0)
+            return ZERO
         if state in self.lower:
             return self.lower[state]
         return require(self.floor, "silent moves are rewarded, and a configuration is not listed")
@@ -412,12 +394,9 @@ def _add_line(envelope: Envelope, line: tuple[ControlState | None, int], c: Frac
 
 def _list_highest(
     lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
-) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """The upper envelope of lines (slope, c) between `low` and `high`, from flat to steep.
-
-    Returns (slope, left end, c) of each line that is the highest somewhere.
-    """
-    highest = list[tuple[Fraction, Fraction, Fraction]]()
+) -> list[Segment]:
+    """The upper envelope of lines (slope, c) between `low` and `high`, from flat to steep."""
+    highest = list[Segment]()
     for slope, c in sorted(lines):
         begin = low
         while highest:

@@ -28,7 +28,7 @@ class Deadline:
 
     def share(self, part: float) -> Deadline:
         """A deadline after a share of the remaining time."""
-        return Deadline(None if self._until == inf else part * self.left)
+        return Deadline(part * self.left)
 
     def within(self, seconds: float) -> Deadline:
         """A deadline after `seconds`, but not later than this one."""

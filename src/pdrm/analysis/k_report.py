@@ -198,8 +198,8 @@ class KReport:
     def recommended(self) -> int | None:
         """The k to train with; None for the whole stack.
 
-        A k that is only enough from the start is raised to at least 1, because with k = 0 the values
-        of all stacks share a row.
+        A k that is only enough from the start is raised to at least 1, because with k = 0 the
+        values of all stacks share a row.
         """
         verdicts = self.verdicts.items()
         max_loss = SMALL_LOSS * max(self.value[0], -self.value[1], 0.0)
@@ -271,7 +271,7 @@ class KReport:
 
         Args:
             path: A file to write (.svg, .png, .pdf).
-            k: The k (default: the largest k with conflicting states, else the largest with a witness).
+            k: The k (default: the largest with conflicting states, else with any witness).
         """
         from pdrm.drawing.plots import Situation, witness_plot
 

@@ -70,7 +70,7 @@ class _Search:
     def run(
         self, deadline: Deadline, update: Callable[[float, str], None] = lambda *_: None
     ) -> None:
-        """Search until everything is decided, time is up, or the maximum number of states is reached."""
+        """Search until everything is decided, time is up, or the limit of states is reached."""
         self._value_nearby_states(deadline)
         start = monotonic()
         seconds = FIRST_BUDGET
@@ -131,7 +131,7 @@ class _Search:
         return self.report.states >= self.max_states
 
     def _is_finished(self) -> bool:
-        """Return True if every question is decided and either some k is enough or all losses are known."""
+        """Return True if all is decided, and some k is enough or all losses are known."""
         report = self.report
         known = all(
             high - low <= max(report.tolerance, LOSS_PRECISION * high)
@@ -141,17 +141,14 @@ class _Search:
 
     def _is_decided(self) -> bool:
         """Return True if no question is left that further search could decide."""
-        questions = ["start"]
-        if not self.start_only and not self.exploration_done:
-            questions.append("everywhere")
-        return all(
-            verdict[question] != UNDECIDED
+        start_only = self.start_only or self.exploration_done
+        return not any(
+            verdict["start"] == UNDECIDED or (verdict["everywhere"] == UNDECIDED and not start_only)
             for verdict in self.report.verdicts.values()
-            for question in questions
         )
 
     def _explore_further(self, deadline: Deadline) -> None:
-        """Look for distant states that refute a k; or, in a stochastic task, expand likely states."""
+        """Look for distant states that refute a k, or expand likely states of a stochastic task."""
         values, states = self.values, self.report.states
         self.exploration_done = True
         if isinstance(values, ExploredValues) and not values.closed:
@@ -262,14 +259,15 @@ def check_k(
     Args:
         task: A `Task`, or a domain (by name, file or object).
         machine: The machine, unless the domain comes with one.
-        k: One or more numbers of visible symbols (default: 0 to 4, and larger ones until one is enough).
+        k: One or more numbers of visible symbols (default: 0 to 4, and more until one is enough).
         discount: γ (default: the task's).
         depth: Explore only the states within this many steps.
         from_: "start" to bound only the loss from the start.
         height: The highest stack that is explored. The task itself is unchanged.
         most: The maximum number of states to explore.
         memory: The maximum memory for states, in GiB.
-        seconds: The time limit (default: a minute). After it, or at Ctrl-C, the bounds so far are returned.
+        seconds: The time limit (default: a minute). After it, or at Ctrl-C, the bounds so far are
+            returned.
         progress: Show progress (default: on a terminal and in a notebook).
 
     Example:

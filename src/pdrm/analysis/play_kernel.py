@@ -1,4 +1,4 @@
-"""Kernels of the search for the best k-policy: values of states, classes of states, and playing a policy."""
+"""Kernels of the search for the best k-policy: valuing and classifying states, playing policies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ absolute rewards, and the number of steps."""
 class StackValues(NamedTuple):
     """Continuation values of stacks, computed once for each control state on top of them."""
 
-    index: Index  # type: ignore[assignment] # a tuple has a method of that name
+    keys: Index
     """Row of a key: stack * control states + control state."""
     value: Floats
     """[row]"""
@@ -40,9 +40,8 @@ def value_states(
     known: StackValues,
     value: Floats,
     begin: int,
-    end: int,
 ) -> tuple[int, int, int, int]:
-    """Compute the values of the states from `begin` to `end`.
+    """Compute the values of the states from `begin` on.
 
     A stack's value needs the values of the stack below it at the exits of its top symbol. These are
     computed first, depth first, and kept in `known`.
@@ -50,10 +49,11 @@ def value_states(
     Returns the number of the first state that is left, and OK; FULL if `known` is full; or MISSING,
     with the control state and the symbol of the operator.
     """
-    slot, keys, used = known.index
+    slot, keys, used = known.keys
     stack_value = known.value
     controls = len(operators.newest)
     symbols = len(operators.constant) // controls
+    end = states.index.used[0]
     for x in range(begin, end):
         todo = [(int(states.env_state[x]) * machine_states + states.state[x], int(states.node[x]))]
         row = -1
@@ -91,7 +91,7 @@ def value_states(
 class ClassArrays(NamedTuple):
     """The classes of product states that look alike to a k-policy."""
 
-    index: Index  # type: ignore[assignment] # a tuple has a method of that name
+    keys: Index
     """Class of a key: (stack of the top k symbols * environment states + environment state) *
     machine states + machine state."""
     of_state: Integers
@@ -109,16 +109,16 @@ def classify(
     machine_states: int,
     classes: ClassArrays,
     begin: int,
-    end: int,
 ) -> tuple[int, int]:
-    """Number the classes of the states from `begin` to `end`.
+    """Number the classes of the states from `begin` on.
 
     The top k symbols are represented by the node of the stack that consists of them alone.
 
     Returns the number of the first state that is left, and OK or FULL.
     """
-    slot, keys, used = classes.index
+    slot, keys, used = classes.keys
     top = np.empty(k, np.int64)
+    end = states.index.used[0]
     for x in range(begin, end):
         count, node = 0, states.node[x]
         while count < k and node != EMPTY:
@@ -219,7 +219,7 @@ def play(
         cut: The greatest uncertainty that ends an episode.
         complete: Choose the greedy action in classes without one, and mark the classes `reached`.
 
-    Returns the number of an episode that needs its state expanded (expand it and call again), or -1.
+    Returns the number of an episode whose state must be expanded before the next call, or -1.
     """
     following, reward, expanded, klass, value, floor = product
     action, reached, stamp, visit, at_visit = policy

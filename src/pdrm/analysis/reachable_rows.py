@@ -1,9 +1,9 @@
 """Count reachable product states, stacks and the rows of k-policies.
 
-`count_reachable` walks the finite product step by step. It stops at the last step that finds at most
-`most` product states, because the number of stacks can grow exponentially (Theorem 1). `count_views`
-counts the rows of a k-policy in episodes of any length without listing stacks: finitely many heads
-and the frames below them (`reach.saturate`) describe stacks of any height.
+`count_reachable` walks the finite product step by step. It stops at the last step that finds at
+most `most` product states, because the number of stacks can grow exponentially (Theorem 1).
+`count_views` counts the rows of a k-policy in episodes of any length without listing stacks:
+finitely many heads and the frames below them (`reach.saturate`) describe stacks of any height.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The theorems are about growth (O and Ω). The numbers behind them are checked, with the initial stack
 counted. Theorem 4 is measured on marked palindromes, which need exponentially many counter
-configurations but only five rows of a 1-policy. After n letters without a mark, an automaton must be
-in a different configuration for each of the 2ⁿ words. The two counters of `machines/conversions.py`
-keep the last letter in the state, so the counters alone need 2ⁿ⁻¹ values.
+configurations but only five rows of a 1-policy. After n letters without a mark, an automaton must
+be in a different configuration for each of the 2ⁿ words. The two counters of
+`machines/conversions.py` keep the last letter in the state, so the counters alone need 2ⁿ⁻¹ values.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDom
 class Blowup:
     """Counts after all words of n letters over 0, 1 and x, without refused words.
 
-    >>> measure_blowup(3)[3]
-    Blowup(n=3, words=27, least=8, configurations=12, counters=6, counters_within=8, one_policy_rows=5)
+    >>> row = measure_blowup(3)[3]
+    >>> row.words, row.least, row.configurations, row.counters, row.one_policy_rows
+    (27, 8, 12, 6, 5)
     """
 
     n: int

@@ -1,9 +1,9 @@
 """The sizes of policies: the bounds of Section 5, the reachable sizes, and sizes after training.
 
-Theorems 1 to 4 as exact numbers, and bounds that always hold. A theorem's number is a *blow-up*: the
-number of rows of a policy's table for each of the |S| × |U| pairs of states. n is the number of
-labels read (one more than the steps if the domain emits a label at reset). A bound can have thousands
-of digits. In JSON it is `{"exact": integer or null, "log10": number}`.
+Theorems 1 to 4 as exact numbers, and bounds that always hold. A theorem's number is a *blow-up*:
+the number of rows of a policy's table for each of the |S| × |U| pairs of states. n is the number of
+labels read (one more than the steps if the domain emits a label at reset). A bound can have
+thousands of digits. In JSON it is `{"exact": integer or null, "log10": number}`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def count_strings(symbols: int, length: int) -> int:
 def theorem_1(growth: StackGrowth, n: int) -> int | None:
     """Theorem 1, for policies that see the whole stack: strings of at most n·m·(e + 1) symbols.
 
-    Theorem 3 has the same number: the automaton that simulates the stack has a counter configuration
-    for each string. None if e does not exist. The number can be too small if the initial symbol can
-    be replaced (see `count_stack_strings`).
+    Theorem 3 has the same number: the automaton that simulates the stack has a counter
+    configuration for each string. None if e does not exist. The number can be too small if the
+    initial symbol can be replaced (see `count_stack_strings`).
 
     >>> theorem_1(StackGrowth(symbols=1, added=2, silent_pushes=1, begun=1, step=4), 10)
     41
@@ -99,8 +99,8 @@ class Sizes(dict[str, Any]):
     """The sizes as JSON data. Printed and in notebooks, it is the table of `pdrm sizes`.
 
     >>> answer = sizes("letter", steps=100, k=1)
-    >>> answer
-    <Sizes of letter with machine letter, 100 steps: full policy 3,060 rows, 1-policy 104, CRA policy 3,060>
+    >>> print(repr(answer)[:78])
+    <Sizes of letter with machine letter, 100 steps: full policy 3,060 rows, 1-pol
     >>> print(str(answer).splitlines()[3])
     1-policy                2        252         252     104        -
     """
@@ -109,24 +109,30 @@ class Sizes(dict[str, Any]):
 
     def rows(self) -> list[list[str]]:
         """The cells of the table, row by row."""
-        return [self._row(size) for size in self["sizes"]]
+        return [
+            [
+                size["what"],
+                str(size["theorem"]),
+                number_text(size["printed"])
+                + (" (too small)" if size["printed_holds"] is False else ""),
+                number_text(size["bound"]),
+                self._reachable_text(size),
+                ", ".join(map(_seen_text, size["seen"])) or "-",
+            ]
+            for size in self["sizes"]
+        ]
 
-    def _row(self, size: Record) -> list[str]:
-        printed = number_text(size["printed"])
-        if size["printed_holds"] is False:
-            printed += " (too small)"
-        reachable = f"{size['reachable']:,}"
+    def _reachable_text(self, size: Record) -> str:
         within = size["within"]
-        if within not in (None, self["steps"]):
-            reachable += f" within {within:,} steps"
-        seen = ", ".join(map(_seen_text, size["seen"])) or "-"
-        bound = number_text(size["bound"])
-        return [size["what"], str(size["theorem"]), printed, bound, reachable, seen]
+        limit = "" if within in (None, self["steps"]) else f" within {within:,} steps"
+        return f"{size['reachable']:,}{limit}"
 
     def __repr__(self) -> str:
-        first, *others = (size for size in self["sizes"] if size["what"].endswith("policy"))
-        counts = [f"{first['what']} {first['reachable']:,} rows"]
-        counts += [f"{size['what']} {size['reachable']:,}" for size in others]
+        counts = [
+            f"{size['what']} {size['reachable']:,} rows"
+            for size in self["sizes"]
+            if size["what"].endswith("policy")
+        ]
         task = f"{self['domain']} with machine {self['machine']}, {self['steps']:,} steps"
         return f"<Sizes of {task}: {', '.join(counts)}>"
 

@@ -1,8 +1,8 @@
 """Optimal values and actions for policies that see the whole stack, with a proved error.
 
-If moves are deterministic (starts can be random), the operators of `whole_stack` give the value with
-any stack. Otherwise the finite product is solved, if finitely many configurations are reachable. The
-problem is the discounted one, without a step limit.
+If moves are deterministic (starts can be random), the operators of `whole_stack` give the value
+with any stack. Otherwise the finite product is solved, if finitely many configurations are
+reachable. The problem is the discounted one, without a step limit.
 """
 
 from __future__ import annotations
@@ -115,8 +115,11 @@ class Solution:
     >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
     (('u',), True)
     >>> from pdrm.domains.finite_domain import from_arrays
-    >>> coin = from_arrays("coin", [[[0, 0]]], [[[0, 1]]], [("a",), ("b",)], step_limit=9, probability=[[[0.5, 0.5]]])
-    >>> machine = "name m\nevents a b\nstack #\nstart u\nfinal done\notherwise stay 0\nu -> done : b, # / #, 1\n"
+    >>> coin = from_arrays(
+    ...     "coin", [[[0, 0]]], [[[0, 1]]], [("a",), ("b",)], step_limit=9,
+    ...     probability=[[[0.5, 0.5]]],
+    ... )
+    >>> machine = "events a b\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : b, # / #, 1"
     >>> round(solve(coin, machine, discount=0.5).start_value, 9)
     0.666666667
     """
@@ -169,7 +172,7 @@ class Solution:
         return max(values.values()) if values else self._run_silent_moves(u, stack).reward
 
     def action_values(self, s: StateLike, u: str, stack: Stack) -> dict[str, float]:
-        """The value of each action under optimal behaviour afterwards; empty if the episode is over.
+        """The value of each action, followed by optimal ones; empty if the episode is over.
 
         Pending silent moves are made first.
 
@@ -223,16 +226,13 @@ class Solution:
     def start_value(self) -> float:
         """The expected value of an episode, including rewards before the first action."""
         total = sum(start.chance for start in self.begins)
-        values = [
-            start.chance * (start.paid + self.value(start.s, start.u, start.stack))
-            for start in self.begins
-        ]
+        values = [start.chance * (start.paid + self.value(*start[2:])) for start in self.begins]
         return sum(values) / total
 
     @property
     def _largest_value(self) -> float:
         """The largest absolute value of a start, at least 1."""
-        values = [self.value(start.s, start.u, start.stack) for start in self.begins]
+        values = [self.value(*start[2:]) for start in self.begins]
         return max([1.0, *map(abs, values)])
 
     def record(self) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Solution:
             {
                 "chance": start.chance,
                 "paid": start.paid,
-                **self.record_at(start.s, start.u, start.stack),
+                **self.record_at(*start[2:]),
             }
             for start in self.begins
         ]
@@ -306,7 +306,7 @@ class Solution:
         return (*self.machine.states, *self.machine.final)
 
     def _run_silent_moves(self, u: str, stack: Stack) -> TableStep:
-        """The configuration of the machine, in numbers, after its silent moves, and their reward."""
+        """The machine's configuration in numbers after its silent moves, and their reward."""
         names = self.machine.stack
         state = self._find_name("state", u, self._states)
         symbols = (1 + self._find_name("stack symbol", symbol, names) for symbol in stack)
@@ -344,8 +344,8 @@ def solve(
 ) -> Solution:
     """Solve a task: find optimal values and actions, with a proved error.
 
-    The policy sees the whole stack. A deterministic task is solved for every stack. A stochastic task
-    must have finitely many reachable configurations. A step limit is not part of the problem.
+    The policy sees the whole stack. A deterministic task is solved for every stack. A stochastic
+    task must have finitely many reachable configurations. A step limit is not part of the problem.
 
     Args:
         task: A `Task`, or a finite domain.

@@ -1,4 +1,4 @@
-"""The product of a finite domain and its readable machine, step by step in fractions, for any stack.
+"""The product of a finite domain and its readable machine, in fractions, with any stack.
 
 It is not compiled and independent of the solver: `checker` verifies certificates with it, and
 `reachable_rows` finds the reachable heads.
@@ -6,6 +6,7 @@ It is not compiled and independent of the solver: `checker` verifies certificate
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -74,7 +75,7 @@ class SteppedProduct:
         actions = []
         for action in range(len(self.domain.actions)):
             probabilities = [Fraction(p) for p in arrays.probability[s, action].tolist()]
-            merged: dict[tuple[Fraction, ControlState, TopSymbols], Fraction] = {}
+            merged = defaultdict[tuple[Fraction, ControlState, TopSymbols], Fraction](Fraction)
             for o, probability in enumerate(probabilities):
                 if probability > 0:
                     label = self.domain.labels[arrays.label[s, action, o]]
@@ -85,8 +86,7 @@ class SteppedProduct:
                     reward, target, pushed = move
                     reward += Fraction(float(arrays.reward[s, action, o]))
                     outcome = reward, (int(arrays.next[s, action, o]), target), pushed
-                    share = probability / sum(probabilities)
-                    merged[outcome] = merged.get(outcome, Fraction(0)) + share
+                    merged[outcome] += probability / sum(probabilities)
             actions.append(tuple(StepOutcome(share, *outcome) for outcome, share in merged.items()))
         return tuple(actions)
 

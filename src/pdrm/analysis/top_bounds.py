@@ -54,7 +54,6 @@ def bound_all(
     env_reward: Floats,
     table: Table,
     continuing_reward: Floats,
-    silent_moves: SilentMoveBound,
     discount: float,
     outcomes: int = 1,
 ) -> Bounds:
@@ -64,10 +63,10 @@ def bound_all(
         env_reward: All rewards of the environment.
         table: The machine.
         continuing_reward: The rewards of the machine's moves that do not end the episode.
-        silent_moves: The bound on the number of silent moves.
         discount: γ.
         outcomes: The maximum number of outcomes of an action.
     """
+    silent_moves = bound_silent_moves(table)
     silent_reward = table.reward[table.silent[table.silent != UNDEFINED_MOVE]]
     ends, slopes = [], []
     for extreme in (np.min, np.max):
@@ -108,7 +107,6 @@ class FrontierBounds:
             arrays.reward[arrays.probability > 0],
             table,
             table.reward[table.target < table.first_final],
-            bound_silent_moves(table),
             discount,
             outcomes=product.next.shape[2],
         )
@@ -120,7 +118,7 @@ class FrontierBounds:
 
     @cached_property
     def by_top(self) -> tuple[Floats, Floats] | None:
-        """Lower and upper bounds of optimal values by [environment state, machine state, top symbol].
+        """Lower and upper bounds of optimal values, each [environment state, machine state, top].
 
         None if values grow with the height of the stack, or the discount is 0.
         """

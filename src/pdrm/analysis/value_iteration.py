@@ -95,11 +95,7 @@ def iterate(
         done += rounds
         if deadline.over:
             break
-    by_state = np.empty_like(initial)
-    by_state[product.order] = value[:-1]
-    error_by_state = np.empty_like(initial)
-    error_by_state[product.order] = error[:-1] * (1 + 4 * EPSILON / gap)
-    return by_state, error_by_state
+    return value[product.position], error[product.position] * (1 + 4 * EPSILON / gap)
 
 
 def sort_states(product: FiniteProduct, discount: float) -> OrderedProduct:
@@ -114,4 +110,4 @@ def sort_states(product: FiniteProduct, discount: float) -> OrderedProduct:
     weight_row = (actions * product.env_state[order]).astype(np.uint32)
     weight = discount * product.probability.reshape(-1, outcomes)
     expanded = product.expanded[order]
-    return OrderedProduct(order, first, successor, reward, weight_row, weight, expanded)
+    return OrderedProduct(order, position, first, successor, reward, weight_row, weight, expanded)

@@ -21,6 +21,7 @@ from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.analysis.whole_stack import PROVED_HEIGHT, WholeStack, take_certain
 from pdrm.errors import OutOfTime, ProductTooLarge, StochasticMoves, UnboundedStep
 from pdrm.machines.stacks import OK, lengthen
+from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import MEMORY, FiniteProduct, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 from pdrm.task import Task
@@ -82,6 +83,13 @@ class ValuedProduct(ABC):
         low = self.product.average_over_starts(self.lower)
         high = self.product.average_over_starts(self.upper)
         return low - self.slack, high + self.slack
+
+    def measure_visits(self, action: Integers, sweeps: int) -> Floats:
+        """[x]: the discounted visits of a policy, `action` [x], that stops at unexpanded states."""
+        taken = np.where(self.product.expanded, action, -1).astype(np.int32)
+        initial = np.zeros(len(taken) + 1)
+        np.add.at(initial, self.product.starts, self.product.start_probability)
+        return measure_occupancy(self.product.steps, self.discount, taken, initial[:-1], sweeps)
 
     @property
     def closed(self) -> bool:
@@ -149,14 +157,14 @@ class SolvedValues(ValuedProduct):
         while self._valued < count:
             self._valued, status, control, symbol = value_states(
                 product.states, product.stacks, solver.operators, solver.ranges.power,
-                machine_states, self._stack_values, self.value, self._valued, count,
+                machine_states, self._stack_values, self.value, self._valued,
             )  # fmt: skip
             if status == MISSING:
                 solver.find(control // machine_states, control % machine_states, symbol)
             elif status != OK:
-                index = self._stack_values.index.grow()
-                value = lengthen(self._stack_values.value, len(index.key))
-                self._stack_values = StackValues(index, value)
+                keys = self._stack_values.keys.grow()
+                value = lengthen(self._stack_values.value, len(keys.key))
+                self._stack_values = StackValues(keys, value)
         if not self._refined:
             bounds = self.frontier.all
             height = int(product.stacks.height[: product.stacks.made[0]].max())
@@ -200,16 +208,12 @@ class ExploredValues(ValuedProduct):
 
         Visits are weighted by the width of the value's interval.
         """
-        product, count = self.product, len(self.product)
+        product = self.product
         frontier = product.expandable(product.frontier)
         optimistic = find_action_values(product, self.discount, self.upper).argmax(axis=1)
-        action = np.where(product.expanded, optimistic, -1).astype(np.int32)
-        initial = np.zeros(count + 1)
-        np.add.at(initial, product.starts, product.start_probability)
-        weight = measure_occupancy(product.steps, self.discount, action, initial[:-1], 10_000)
-        weight *= self.upper - self.lower
+        weight = self.measure_visits(optimistic, 10_000) * (self.upper - self.lower)
         likely = frontier[np.argsort(-weight[frontier], kind="stable")]
-        number = max(1, (max_states - count) // (2 * product.next[0].size))
+        number = max(1, (max_states - len(product)) // (2 * product.next[0].size))
         self.expand(np.union1d(likely[:number], frontier[:number]))
         self.refine()
 

@@ -1,8 +1,8 @@
-"""Value iteration in Numba: over product states, and over heads (environment state, machine state, top symbol).
+"""Value iteration in Numba: over product states, and over heads (control state and top symbol).
 
-Product states are swept by strongly connected components, sinks first. A component is solved before
-those that lead to it, so phases that only pop, or only push, take one sweep. The properties compare
-the values with Storm's.
+Product states are swept by strongly connected components, sinks first. A component is solved
+before those that lead to it, so phases that only pop, or only push, take one sweep. The properties
+compare the values with Storm's.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class OrderedProduct(NamedTuple):
 
     order: Numbers
     """[i]: the number of the state in the product."""
+    position: Positions
+    """[x]: the position i of a state."""
     first: Numbers
     """[component]: its first state; the next component's first state ends it."""
     successor: Positions
@@ -97,7 +99,7 @@ def find_components(following: Integers) -> Integers:
 
 @njit(cache=True)
 def renumber(steps: Steps, order: Numbers, position: Positions) -> tuple[Positions, Floats]:
-    """`successor` and `reward` of an `OrderedProduct`; `position`: [x]: the position in the order."""
+    """`successor` and `reward` of an `OrderedProduct`; `position`: [x]: its number in the order."""
     following, reward, env_state, probability = steps
     count, actions, outcomes = following.shape
     successor = np.full(following.shape, count, np.uint32)
@@ -118,13 +120,13 @@ def improve(
 ) -> tuple[Floats, float]:
     """Value iteration in place. Unexpanded states keep their values.
 
-    A round is one sweep that chooses the best actions and `SWEEPS_PER_CHOICE` sweeps that keep them.
-    A component is done once a choosing sweep changes no value by more than `close`, or after a number
-    of rounds.
+    A round is one sweep that chooses the best actions and `SWEEPS_PER_CHOICE` sweeps that keep
+    them. A component is done once a choosing sweep changes no value by more than `close`, or after
+    a number of rounds.
 
-    Returns the proved error of each value, and the largest change d of the last choosing sweeps. The
-    error of a component whose successors have errors up to w is γw if no step leads back into it,
-    else the larger of γw and γd / (1 - γ), plus rounding.
+    Returns the proved error of each value, and the largest change d of the last choosing sweeps.
+    The error of a component whose successors have errors up to w is γw if no step leads back into
+    it, else the larger of γw and γd / (1 - γ), plus rounding.
 
     Args:
         product: The product.
@@ -134,7 +136,7 @@ def improve(
         rounds: The maximum number of rounds.
         value: [i]: the values, and a last 0 for episodes that are over.
     """
-    _, first, successor, reward, weight_row, weight, expanded = product
+    _, _, first, successor, reward, weight_row, weight, expanded = product
     count, actions, outcomes = successor.shape
     kept_successor = np.empty((count, outcomes), np.uint32)
     kept_row = np.empty(count, np.uint32)
@@ -172,11 +174,11 @@ def improve(
                     before[begin:end] = last[begin:end]
                     last[begin:end] = value[begin:end]
                 for number in range(begin, end):
-                    i = np.uint32(number)  # faster: Numba omits the check for negative indices
-                    q, row = kept_reward[i], kept_row[i]
+                    x = np.uint32(number)  # faster: Numba omits the check for negative indices
+                    q, row = kept_reward[x], kept_row[x]
                     for o in range(outcomes):
-                        q += weight[row, o] * value[kept_successor[i, o]]
-                    value[i] = q
+                        q += weight[row, o] * value[kept_successor[x, o]]
+                    value[x] = q
             if change < least:  # otherwise two choices could alternate forever
                 extrapolate(before[begin:end], last[begin:end], value[begin:end], discount)
                 least = change
@@ -189,7 +191,7 @@ def improve(
 
 @njit(cache=True)
 def extrapolate(before: Floats, last: Floats, value: Floats, max_ratio: float) -> None:
-    """Extrapolate three successive vectors to the limit of a geometric series if their changes are parallel."""
+    """Extrapolate three vectors as a geometric series if their changes are parallel."""
     old, new = last - before, value - last
     both, square = (old * new).sum(), (old * old).sum()
     if both > 0.0 and both * both > PARALLEL * square * (new * new).sum():
@@ -301,19 +303,18 @@ def narrow_by_top(
 def find_tops(table: Table) -> tuple[Integers, Integers]:
     """[move, symbol]: the top symbol after a move, and [move]: the rise of the stack.
 
-    The number of symbols stands for an unknown top, revealed by a pop. The rise is 0 if the move ends
-    the episode.
+    The number of symbols stands for an unknown top, revealed by a pop. The rise of moves that end
+    the episode is 0.
     """
     symbols = table.silent.shape[1]
-    top = np.empty((len(table.target), symbols), np.int32)
     rise = table.pushes - table.pops
+    top = np.empty((len(rise), symbols), np.int32)
     for move in range(len(rise)):
-        for symbol in range(symbols):
-            top[move, symbol] = symbol
-            if rise[move] < 0:
-                top[move, symbol] = symbols
-            elif table.pushes[move] > 0:
-                top[move, symbol] = table.push[move, table.pushes[move] - 1]
+        top[move] = np.arange(symbols)
+        if rise[move] < 0:
+            top[move] = symbols
+        elif table.pushes[move] > 0:
+            top[move] = table.push[move, table.pushes[move] - 1]
         if table.target[move] >= table.first_final:
             rise[move] = 0
     return top, rise

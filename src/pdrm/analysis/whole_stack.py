@@ -1,15 +1,15 @@
 """Optimal values with stacks of any height, from one operator per stack symbol.
 
-While a symbol z is on top, the stack below matters only through its value. Let w(s, u) be the value
-of the stack below if z is popped at the control state (s, u), an *exit*. With deterministic moves, a
-policy either pops z after t steps at an exit e with discounted return c, or never pops it. So the
-value with z on top is
+While a symbol z is on top, the stack below matters only through its value. Let w(s, u) be the
+value of the stack below if z is popped at the control state (s, u), an *exit*. With deterministic
+moves, a policy either pops z after t steps at an exit e with discounted return c, or never pops it.
+So the value with z on top is
 
     F_z(w)(s, u) = max( C, max over exits e and lines (t, c) of c + γᵗ w(e) ).
 
-F_z is the operator of z. The value with a stack is the composition of the operators of its symbols,
-from the bottom up. The empty stack is symbol 0, which is never popped. `whole_stack_kernel` finds
-the operators.
+F_z is the operator of z. The value with a stack is the composition of the operators of its
+symbols, from the bottom up. The empty stack is symbol 0, which is never popped.
+`whole_stack_kernel` finds the operators.
 
 All values here are *continuation values* W: the contribution of a configuration to the value one
 step earlier. It consists of the undiscounted rewards of its pending silent moves and γ times the
@@ -169,17 +169,13 @@ class WholeStack:
         self.find(env_state, state, symbol)
         operators = self.operators
         head = self._head(env_state, state, symbol)
-        rows = range(operators.first[head], operators.first[head] + operators.lines[head])
-        lines = []
-        for row in rows:
-            env_exit, exit_state = divmod(int(operators.exit[row]), self.shape[1])
-            line = AffineLine(int(operators.t[row]), float(operators.c[row]), env_exit, exit_state)
-            lines.append(line)
-        return float(operators.constant[head]), lines
+        rows = slice(operators.first[head], operators.first[head] + operators.lines[head])
+        exits = np.divmod(operators.exit[rows], self.shape[1])
+        columns = [column.tolist() for column in (operators.t[rows], operators.c[rows], *exits)]
+        return float(operators.constant[head]), list(map(AffineLine, *columns))
 
     def _head(self, env_state: int, state: int, symbol: int) -> int:
-        _, states, symbols = self.shape
-        return (env_state * states + state) * symbols + symbol
+        return int(np.ravel_multi_index((env_state, state, symbol), self.shape))
 
     def range(self, env_state: int, state: int) -> tuple[float, float]:
         """The range of the continuation value over all stacks."""
@@ -326,14 +322,14 @@ class WholeStack:
         env_reward = world.reward[world.next != NONE]
         if largest_unknown is not None:
             env_reward = np.append(env_reward, [largest_unknown, -largest_unknown])
-        every = bound_all(env_reward, table, table.reward, silent_moves, self.discount)
+        every = bound_all(env_reward, table, table.reward, self.discount)
         largest = max(every.high, -every.low, TINY)
         # steps with a negligible power do not count
         max_stack_height = PROVED_HEIGHT + silent_moves.pushed * len(power)
         moves = EnvMoves(
-            world.next[..., np.newaxis],
-            world.label[..., np.newaxis],
-            world.reward[..., np.newaxis],
+            world.next[..., None],
+            world.label[..., None],
+            world.reward[..., None],
             np.ones((*world.next.shape, 1)),
             world.terminal,
         )

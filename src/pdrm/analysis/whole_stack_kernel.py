@@ -1,11 +1,11 @@
 """Operators of stack symbols in Numba (`whole_stack` has the theory).
 
-A *control state* is an environment state and a machine state; a *head* adds the symbol on top. An
-*exit* is the control state in which a symbol has just been popped. All are numbers: a control state is
-`env_state * states + state`, a head `control_state * symbols + symbol`.
+A *control state* is an environment state and a machine state. A *head* adds the symbol on top. An
+*exit* is the control state in which a symbol has just been popped. All are numbers: a control state
+is `env_state * states + state`, a head `control_state * symbols + symbol`.
 
-A visit to a head composes the operators that its moves lead to. It adds the lines and constants that
-raise the head's operator by more than the tolerance. Operators only rise, so visits end.
+A visit to a head composes the operators that its moves lead to. It adds the lines and constants
+that raise the head's operator by more than the tolerance. Operators only rise, so visits end.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Operators(NamedTuple):
     noted: Numbers
     """[head]: the time of the last visit that read it."""
     constant: Floats
-    """[head]: a value reached without popping the symbol, or the lower bound; NaN for heads not found."""
+    """[head]: a value reached without a pop, or the lower bound; NaN before the head is found."""
     leads_to: Numbers
     """[head]: the constant is `gain` plus `weight` times the constant of this head; or NONE."""
     gain: Floats
@@ -114,28 +114,19 @@ def no_lines() -> Lines:
 def no_operators(exits: int, symbols: int) -> Operators:
     """The arrays before any head is found."""
     heads = exits * symbols
-    integers = np.zeros((9, heads), np.int64)
-    order, first, lines, first_read, reads, noted, leads_to, visited, changed = integers
     nothing = np.zeros(0, np.int64)
     counter = np.zeros(COUNTERS, np.int64)
     counter[UNDEFINED] = NONE
+    of_heads = ("order", "first", "lines", "first_read", "reads", "noted", "leads_to", "visited")
     return Operators(
-        order=order,
-        first=first,
-        lines=lines,
+        **{name: np.zeros(heads, np.int64) for name in (*of_heads, "changed")},
         exit=nothing,
         t=nothing,
         c=np.zeros(0),
-        first_read=first_read,
-        reads=reads,
         read=nothing,
-        noted=noted,
         constant=np.full(heads, math.nan),
-        leads_to=leads_to,
         gain=np.zeros(heads),
         weight=np.zeros(heads),
-        visited=visited,
-        changed=changed,
         newest=np.full(exits, NONE, np.int32),
         counter=counter,
     )
@@ -336,7 +327,7 @@ def follow(
 
 @njit(cache=True)
 def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> bool:
-    """Improve the operator of a head by one move; return False if there is no room for the result."""
+    """Improve the operator of a head by one move; return False if there is no room for it."""
     states, symbols = table.silent.shape
     symbol = head % symbols
     env_state = head // symbols // states
@@ -384,9 +375,8 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
         return False
     counter[READS] = max(counter[READS], read + len(reads))
     operators.first_read[head], operators.reads[head] = read, len(reads)
-    heads = operators.read
     for m in range(len(reads)):
-        heads[read + m] = reads[m]
+        operators.read[read + m] = reads[m]
     if rose or better:
         counter[LINES] = max(counter[LINES], line + len(kept))
         operators.first[head], operators.lines[head] = line, len(kept)
