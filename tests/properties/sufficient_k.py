@@ -203,11 +203,11 @@ class _Compared:
         return forged
 
     def _change(self, entry: Entry, amount: float) -> Entry:
-        """One entry with a lower constant or line, or about another stack."""
+        """An entry with another constant, with lower lines, or about another stack."""
         s, u, seen, whole, constant, lines = entry
         kind = self.random.choice(("constant", "lines", "whole"))
         if kind == "constant":
-            constant -= amount
+            constant += self.random.choice((-amount, amount))
         if kind == "lines":
             lines = tuple((t, c - amount, s2, u2) for t, c, s2, u2 in lines)
         return s, u, seen, whole != (kind == "whole"), constant, lines
