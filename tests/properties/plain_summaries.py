@@ -14,8 +14,9 @@ from random import Random
 import numpy as np
 
 from pdrm.analysis.whole_stack import WholeStack, world_of
-from pdrm.analysis.whole_stack_kernel import NONE, Floats, World
+from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.machines.tables import Table, settle_table, tabulate
+from pdrm.product.finite_kernel import Floats
 from pdrm.task import Task
 from tests.properties.plain_product import Case
 from tests.properties.summaries import draw_case

@@ -120,10 +120,8 @@ class Check(SteppedProduct):
             largest = max(s, *(line[2] for line in lines), 0)
             known = largest < self.domain.states and u in self.machine.states
             demand(known, f"unknown state {largest}, {u}")
-            if whole:
-                demand(not lines, "an entry for a whole stack has lines")
-            else:
-                demand(len(symbols) == 1, "an entry is for more than one top symbol")
+            fits = not lines if whole else len(symbols) == 1
+            demand(fits, "an entry is neither a whole stack without lines nor one symbol")
             envelope: Envelope = {CONSTANT: Fraction(constant)}
             for t, c, exit_s, exit_u in lines:
                 _add_line(envelope, ((exit_s, exit_u), t), Fraction(c))

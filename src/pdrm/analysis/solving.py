@@ -226,8 +226,8 @@ class Solution:
     def start_value(self) -> float:
         """The expected value of an episode, including rewards before the first action."""
         total = sum(start.chance for start in self.begins)
-        values = [start.chance * (start.paid + self.value(*start[2:])) for start in self.begins]
-        return sum(values) / total
+        returns = [start.chance * (start.paid + self.value(*start[2:])) for start in self.begins]
+        return sum(returns) / total
 
     @property
     def _largest_value(self) -> float:
@@ -363,10 +363,10 @@ def solve(
     chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
     warn_of_tasks(chosen)
     compile_solver()
+    gamma = chosen.discount if discount is None else discount
     try:
-        return find_solution(chosen, discount, precision, seconds)
+        return find_solution(chosen, gamma, precision, seconds)
     except StochasticMoves:
-        gamma = chosen.discount if discount is None else discount
         deadline = Deadline(seconds)
         product = FiniteProduct(chosen.finite, chosen.pushdown)
         product.explore(most=MAX_STATES)
@@ -377,13 +377,12 @@ def solve(
 
 def find_solution(
     task: Task,
-    discount: float | None = None,
+    discount: float,
     precision: float = PRECISION,
     seconds: float | None = SECONDS,
 ) -> Solution:
     """Solve a task with deterministic moves by its operators."""
-    gamma = task.discount if discount is None else discount
-    check_discount(gamma)
+    check_discount(discount)
     if not 0 < precision < 1:
         raise BadSetting(
             f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6"
@@ -392,8 +391,8 @@ def find_solution(
         raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, such as 60")
     check_deterministic(task.finite)
     table = tabulate(task.pushdown, task.finite.labels)
-    solver = WholeStack(world_of(task.finite.arrays), table, gamma, precision=precision)
-    solution = Solution(task, gamma, solver)
+    solver = WholeStack(world_of(task.finite.arrays), table, discount, precision=precision)
+    solution = Solution(task, discount, solver)
     solver.deadline = Deadline(seconds)
     try:
         largest = solution._largest_value

@@ -36,8 +36,6 @@ from pdrm.analysis.whole_stack_kernel import (
     TRIED,
     UNDEFINED,
     WANTED,
-    Floats,
-    Numbers,
     Ranges,
     World,
     discover,
@@ -49,6 +47,7 @@ from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, StochasticMoves
 from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Symbols, Table
+from pdrm.product.finite_kernel import Floats, Numbers
 
 NEGLIGIBLE = 1e-18
 """A power of the discount this small changes a value by less than rounding."""
@@ -277,10 +276,10 @@ class WholeStack:
 
     def _pack(self, first: Numbers, count: Numbers) -> Numbers:
         """The used rows of all heads in sequence; `first` is updated to their new positions."""
-        found = self._list_found()
-        begin = np.cumsum(count[found]) - count[found]
-        rows = np.repeat(first[found] - begin, count[found]) + np.arange(count[found].sum())
-        first[found] = begin
+        heads = self._list_found()
+        packed = np.cumsum(count[heads]) - count[heads]
+        rows = np.repeat(first[heads] - packed, count[heads]) + np.arange(count[heads].sum())
+        first[heads] = packed
         return rows
 
     def _close_loops(self) -> bool:
@@ -290,22 +289,21 @@ class WholeStack:
         squaring sums these chains: each round follows twice as many heads.
         """
         operators = self.operators
-        found = self._list_found()
+        heads = self._list_found()
         position = np.zeros(len(operators.constant), np.int32)
-        position[found] = np.arange(len(found))
-        leads_to = operators.leads_to[found]
+        position[heads] = np.arange(len(heads))
+        leads_to = operators.leads_to[heads]
         goal = position[np.maximum(leads_to, 0)]
-        gain = operators.gain[found]
-        weight = np.where(leads_to == NONE, 0.0, operators.weight[found])
-        while len(found) and weight.max() > NEGLIGIBLE:
+        gain = operators.gain[heads]
+        weight = np.where(leads_to == NONE, 0.0, operators.weight[heads])
+        while len(heads) and weight.max() > NEGLIGIBLE:
             gain = gain + weight * gain[goal]
             weight = weight * weight[goal]
             goal = goal[goal]
-        rose = gain > operators.constant[found] + self.ranges.tolerance
-        heads = found[rose]
-        operators.constant[heads] = gain[rose]
+        rose = gain > operators.constant[heads] + self.ranges.tolerance
+        operators.constant[heads[rose]] = gain[rose]
         operators.counter[CLOCK] += 1
-        operators.changed[heads] = operators.counter[CLOCK]
+        operators.changed[heads[rose]] = operators.counter[CLOCK]
         return bool(rose.any())
 
     def _list_found(self) -> Numbers:

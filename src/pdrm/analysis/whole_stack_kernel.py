@@ -14,14 +14,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from pdrm.machines.tables import Integers, Rewards, Table
+from pdrm.product.finite_kernel import Flags, Floats, Numbers
 
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Line = tuple[int, float, int]
 """The affine line c + γᵗ w(exit) as (t, c, exit)."""
 Lines = list[Line]
@@ -29,10 +26,9 @@ Lines = list[Line]
 NONE = -1
 """No head; in `World.next`: an unknown move."""
 
-FOUND, SEEN, CLOCK, POSITION, UNDEFINED, TRIED, LINES, READS, WANTED = range(9)
+FOUND, SEEN, CLOCK, POSITION, UNDEFINED, TRIED, LINES, READS, WANTED, COUNTERS = range(10)
 """Indices of `Operators.counter`: heads found, heads visited at least once, time, position of a
 sweep, head and action of an undefined move, used rows of lines and reads, and missing rows."""
-COUNTERS = 9
 
 VALUE, TO, GAIN, WEIGHT, FLOOR = range(5)
 """Indices of `Candidates.best`."""
