@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks [tabular | analysis | deep] [--seconds N] [--json] [--record FOLDER]`."""
+"""The command `python -m benchmarks`: measure, print and record the figures."""
 
 from __future__ import annotations
 

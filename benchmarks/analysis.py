@@ -1,13 +1,14 @@
 """Time to solve a product, compared with Storm on the same numbers.
 
-Both solve to the same guaranteed absolute precision, in turns, in one process. A time is the median of the rounds in
-processor seconds. The time of pdrm includes everything from the product's arrays to the intervals. Storm's time is one call
-of its model checker on a model built before. The fastest of Storm's sound methods counts: all are tried at the smallest
-size, the two fastest of these at the middle size, and the faster of these at the largest.
+Both solve to the same guaranteed absolute precision, in turns, in one process. A time is the median
+of the rounds in processor seconds. The time of pdrm includes everything from the product's arrays
+to the intervals. Storm's time is one call of its model checker on a model built before. The fastest
+of Storm's sound methods counts: all are tried at the smallest size, the two fastest of these at the
+middle size, and the faster of these at the largest.
 
-The products: LetterEnv has very many small components, and the maze almost no cycles (it is searched forwards and retraced
-backwards). The brackets have one component with nearly all states: opening and closing brackets can be repeated, with
-rewards, forever.
+The products: LetterEnv has very many small components, and the maze almost no cycles (it is
+searched forwards and retraced backwards). The brackets have one component with nearly all states:
+opening and closing brackets can be repeated, with rewards, forever.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ T = TypeVar("T")
 
 
 def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
-    """All figures. Small products are solved repeatedly for about `seconds` in all, large ones once."""
+    """All figures. Small products are solved for about `seconds` in all, large ones once."""
     on_progress("compiling the kernels")
     for task in SIZES:
         solve(bounded(task, 2))
@@ -134,7 +135,8 @@ def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[
 
 
 def solve(product: FiniteProduct) -> ValueBounds:
-    """Bounds of the values, starting from those for all stacks (bounds by top symbol do not hold in a product with a cap)."""
+    """Bounds of the values, starting from those for all stacks (bounds by top symbol do not hold in
+    a product with a cap)."""
     initial = FrontierBounds(product, DISCOUNT).of_all(0)
     return bound_values(product, DISCOUNT, PRECISION, initial=initial)
 
@@ -151,7 +153,8 @@ def bytes_per_state(product: FiniteProduct) -> float:
 
 
 def bounded(task: str, height: int) -> FiniteProduct:
-    """A task's product with bounded stacks. A step that would exceed the bound gives its reward and changes nothing.
+    """A task's product with bounded stacks. A step that would exceed the bound gives its reward and
+    changes nothing.
 
     >>> len(bounded("letter", 3)), len(bounded("maze", 3)), len(bounded("brackets", 3))
     (166, 21, 588)

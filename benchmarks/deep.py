@@ -1,8 +1,10 @@
-"""Speed of the deep agents: environment and machine alone, PPO with many environments, and compared with Stable-Baselines3.
+"""Speed of the deep agents: environment and machine alone, PPO with many environments, and compared
+with Stable-Baselines3.
 
-All on WaterWorld with its machine. On a CPU, times are processor seconds, and pdrm's PPO takes turns with
-Stable-Baselines3's, with the same settings, task and observations. On a GPU, times are wall-clock seconds, with enough
-environments to use it fully and without a comparison. This needs only NumPy, Numba, JAX, optax, Gymnasium and typer.
+All on WaterWorld with its machine. On a CPU, times are processor seconds, and pdrm's PPO takes
+turns with Stable-Baselines3's, with the same settings, task and observations. On a GPU, times are
+wall-clock seconds, with enough environments to use it fully and without a comparison. This needs
+only NumPy, Numba, JAX, optax, Gymnasium and typer.
 """
 
 from __future__ import annotations
@@ -63,8 +65,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 3e-6,
     },
 }
-"""Settings of both libraries. The empty name: Stable-Baselines3's defaults with one environment. Then many environments with few
-epochs of large batches, and the paper's settings for 17 × 17 except `target_kl` and `clip_range_vf`."""
+"""Settings of both libraries. The empty name: Stable-Baselines3's defaults with one environment.
+Then many environments with few epochs of large batches, and the paper's settings for 17 × 17 except
+`target_kl` and `clip_range_vf`."""
 MIN_SECONDS = 0.2
 """Minimum training time of pdrm in a round."""
 SHARED = (
@@ -81,7 +84,7 @@ def uses_gpu() -> bool:
 
 def bench_deep(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
     """All figures. `seconds` is the time of the comparison with Stable-Baselines3."""
-    # One thread each is fastest for networks this small, and XLA's pool can hang on machines with few cores.
+    # One thread each is fastest for small networks, and XLA's pool can hang on few cores.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
     gpu = uses_gpu()
     if not gpu and find_spec("stable_baselines3") is None:
@@ -131,7 +134,7 @@ def random_speed(n_envs: int) -> float:
 
 
 def _walk(product: JaxProduct, steps: int, envs: Envs) -> tuple[Envs, jax.Array]:
-    """Random steps and the sum of their rewards, so that the compiler cannot omit any computation."""
+    """Random steps and the sum of their rewards, which keeps the compiler from omitting them."""
 
     def step(envs: Envs, _: None) -> tuple[Envs, jax.Array]:
         number = jax.vmap(lambda key: uniforms(key, 1)[0])(action_keys(envs))
@@ -151,9 +154,11 @@ def water_product() -> JaxProduct:
 
 
 def measure_ppo(n_envs: int) -> Figures:
-    """PPO's training steps per second for each number of epochs, and the times of collecting and of an epoch.
+    """PPO's training steps per second for each number of epochs, and the times of collecting and of
+    an epoch.
 
-    The time of an epoch is the slope of the line through the times, and the time of collecting its intercept.
+    The time of an epoch is the slope of the line through the times, and the time of collecting its
+    intercept.
     """
     figures: Figures = {}
     times: list[float] = []
@@ -186,9 +191,10 @@ def burst_of(training: DeepTraining, iterations: int) -> Callable[[], None]:
 
 # --- PPO compared with Stable-Baselines3's
 #
-# A round trains Stable-Baselines3 for one iteration, and pdrm for as many iterations as take MIN_SECONDS. A speed is that of
-# the best round: other programs evict the caches, which slows Stable-Baselines3 more than pdrm. Torch and XLA have one
-# thread each. Stable-Baselines3 uses pdrm's environment on NumPy.
+# A round trains Stable-Baselines3 for one iteration, and pdrm for as many iterations as take
+# MIN_SECONDS. A speed is that of the best round: other programs evict the caches, which slows
+# Stable-Baselines3 more than pdrm. Torch and XLA have one thread each. Stable-Baselines3 uses
+# pdrm's environment on NumPy.
 
 
 def compare_sb3(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
@@ -228,7 +234,8 @@ def water_task() -> MachineEnv:
 
 
 def sb3_ppo(agent: PPO) -> Callable[[int], object]:
-    """A function that trains Stable-Baselines3's PPO for more steps (torch on one thread, fastest for networks this small)."""
+    """A function that trains Stable-Baselines3's PPO for more steps (torch on one thread, fastest
+    for networks this small)."""
     import stable_baselines3
     import torch
     from stable_baselines3.common.vec_env import DummyVecEnv

@@ -1,9 +1,10 @@
-"""A product in Storm's format (the package `stormpy`), for the comparison with pdrm on the same numbers.
+"""A product in Storm's format (the package `stormpy`), for a comparison on the same numbers.
 
-A discount γ becomes a jump to a sink with probability 1 - γ at every step, and a value is the largest expected reward until the
-sink. Storm's bounds need nonnegative rewards. If some are negative, a constant is added to all, and the end of an episode
-becomes a state that repeats this constant, which raises every value by the same amount. Storm has its own licence (GPL) and
-is not part of this package.
+A discount γ becomes a jump to a sink with probability 1 - γ at every step, and a value is the
+largest expected reward until the sink. Storm's bounds need nonnegative rewards. If some are
+negative, a constant is added to all, and the end of an episode becomes a state that repeats this
+constant, which raises every value by the same amount. Storm has its own licence (GPL) and is not
+part of this package.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class StormProduct:
     """The constant added to its values."""
 
     def solve(self, method: str, precision: float, states: npt.NDArray[np.int64]) -> SolvedByStorm:
-        """Solve it to an absolute precision with one of Storm's methods, and return the values of some states."""
+        """Solve it to an absolute precision with one of Storm's methods, and return the values of
+        some states."""
         environment = stormpy.environments.sound()
         solver = environment.solver().min_max()
         solver.method = getattr(stormpy.environments.MinMaxMethod, method)
@@ -99,7 +101,8 @@ def storm_product(product: FiniteProduct, discount: float) -> StormProduct:
 def _entries(
     product: FiniteProduct, discount: float, first: int, last: int
 ) -> tuple[list[Any], ...]:
-    """Rows, columns, probabilities and first rows of some states, sorted by row and column, without duplicates."""
+    """Rows, columns, probabilities and first rows of some states, sorted by row and column, without
+    duplicates."""
     count, actions, outcomes = product.next.shape
     following = product.next[first:last].reshape(-1, outcomes).astype(np.int64)
     probability = discount * product.probability[product.env_state[first:last]].reshape(

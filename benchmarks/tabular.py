@@ -1,8 +1,9 @@
-"""Speed of the tabular learners compared with PyCRM on LetterEnv, at growing stack heights; their memory; speed of `wrap`.
+"""Speed of the tabular learners compared with PyCRM on LetterEnv, at growing stack heights; their
+memory; speed of `wrap`.
 
-pdrm and PyCRM take turns in one process, burst by burst, so that other load affects both. A ratio is the median over the
-rounds of the ratio of two bursts. Both observe the whole memory (stack or counter) and use the paper's settings. Times are
-processor seconds, which exclude other programs.
+pdrm and PyCRM take turns in one process, burst by burst, so that other load affects both. A ratio
+is the median over the rounds of the ratio of two bursts. Both observe the whole memory (stack or
+counter) and use the paper's settings. Times are processor seconds, which exclude other programs.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def _make_learner(task: Task, agent: QLearning) -> QLearner:
 
 def _peer(counterfactual: bool) -> Burst:
     agent = peer_agent(counterfactual)
-    # In every step PyCRM makes counterfactuals for every machine state with every listed counter value.
+    # PyCRM makes counterfactuals for every machine state and listed counter value in every step.
     machine = agent.env.crm
     updates_per_step = (
         len(machine.U) * len(machine.sample_counter_configurations()) if counterfactual else 1
@@ -130,7 +131,8 @@ def _peer(counterfactual: bool) -> Burst:
 
 
 def measure_heights(held: int) -> Figures:
-    """Nanoseconds per step with the stack around each height, without the climb, and the ratio of the largest to the smallest."""
+    """Nanoseconds per step with the stack around each height, without the climb, and the ratio of
+    the largest to the smallest."""
     rounds = [
         [(pile_seconds(height, held) - pile_seconds(height, 0)) / held * 1e9 for height in HEIGHTS]
         for _ in range(3)
@@ -150,7 +152,7 @@ def pile_seconds(height: int, held: int) -> float:
 
 
 def pile(height: int, held: int) -> FiniteDomain:
-    """A walk that raises the stack to a height and holds it around there, up and down by a few symbols.
+    """A walk that raises the stack to a height and holds it there, up and down by a few symbols.
 
     It has a state for each step of the climb and of the wave.
     """

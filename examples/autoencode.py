@@ -1,9 +1,9 @@
 """POPGym's Autoencode: watch a deck of cards, then name its suits in reverse order.
 
-The environment shows one card at a time, so an agent needs memory for 52, 104 or 156 cards. A pushdown
-machine has this memory. It pushes each suit shown and pops one with each answer. The agent only
-learns a table over (state of the machine, top of its stack). The machine specifies *how* to remember,
-and the agent learns the answers from the environment's rewards.
+The environment shows one card at a time, so an agent needs memory for 52, 104 or 156 cards. A
+pushdown machine has this memory. It pushes each suit shown and pops one with each answer. The agent
+only learns a table over (state of the machine, top of its stack). The machine specifies *how* to
+remember, and the agent learns the answers from the environment's rewards.
 
 Requires popgym. Run it with:  python autoencode.py
 """

@@ -1,13 +1,14 @@
 """Stable-Baselines3's DQN with and without counterfactual experiences, on your own environment.
 
-A courier walks in a square yard, with two real numbers as the position. Two boxes must be loaded at their depots and delivered,
-and only the box loaded last can be taken out. Plain DQN gets no reward until it has found a whole delivery at random. With
-the counterfactual replay buffer it also learns from every walk what its reward would have been with boxes aboard.
+A courier walks in a square yard, with two real numbers as the position. Two boxes must be loaded at
+their depots and delivered, and only the box loaded last can be taken out. Plain DQN gets no reward
+until it has found a whole delivery at random. With the counterfactual replay buffer it also learns
+from every walk what its reward would have been with boxes aboard.
 
     python examples/counterfactual_dqn.py                 one seed with each: less than a minute
-    python examples/counterfactual_dqn.py --controls      also plain DQN with more steps or larger batches
+    python examples/counterfactual_dqn.py --controls      also DQN with more steps, larger batches
     python examples/counterfactual_dqn.py --controls --seeds 10 --output docs
-                                                          the record and the picture of the page on Stable-Baselines3
+                                                          the record and picture of the page
 
 With `--output` every finished run is saved, and the same command resumes an interrupted one.
 """
@@ -74,7 +75,7 @@ SETTINGS = {
     "exploration_final_eps": 0.1,
     "policy_kwargs": {"net_arch": [64, 64]},
 }
-"""Settings of all lines, which a line can override. Exploration decreases until half of `--steps`."""
+"""Settings of all lines, which a line can override. Exploration ends at half of `--steps`."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ CONTROLS = {
         buffer={"counterfactuals": 2, "enlarge": False}
     ),
 }
-"""Controls for the numbers of steps and of rows per batch: plain DQN with more of each, and the buffer without additional rows."""
+"""Controls for the numbers of steps and of rows per batch: plain DQN with more of each, and the
+buffer without additional rows."""
 COLOURS = ("#7a7f87", "#b58a3c", "#2f6fb0", "#3f9a6d")
 
 
@@ -138,7 +140,8 @@ def make_env() -> gymnasium.Env[Any, Any]:
 
 
 class Evaluations(BaseCallback):
-    """Regular evaluations without exploration: the mean return of each, and the share of episodes that deliver both boxes."""
+    """Regular evaluations without exploration: the mean return of each, and the share of episodes
+    that deliver both boxes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,7 +195,7 @@ def train(line: Line, seed: int, steps: int) -> dict[str, Any]:
 
 
 def plot(record: dict[str, Any], file: Path) -> None:
-    """Plot the share of evaluation episodes that deliver both boxes: mean over the seeds, and quartiles."""
+    """Plot the share of evaluation episodes that deliver both boxes: mean and quartiles."""
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot()
     for (name, line), colour in zip(record["lines"].items(), COLOURS, strict=False):

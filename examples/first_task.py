@@ -1,4 +1,4 @@
-"""A first task: as many b's as there were a's. Trains with and without the stack, which the task requires."""
+"""A first task: as many b's as a's. Training needs the stack (k = 1), and fails without (k = 0)."""
 
 import pdrm
 

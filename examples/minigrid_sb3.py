@@ -1,11 +1,11 @@
 """Stable-Baselines3's DQN and PPO on a nested task in MiniGrid.
 
-In a room of 4 by 4 cells the agent visits the red and the blue tile in any order, then the green tile, and then the first two
-again in reverse order, in at least 29 steps. It does not observe the tile that it stands on, so the labelling function reads it
-from the environment.
+In a room of 4 by 4 cells the agent visits the red and the blue tile in any order, then the green
+tile, and then the first two again in reverse order, in at least 29 steps. It does not observe the
+tile that it stands on, so the labelling function reads it from the environment.
 
-    python examples/minigrid_sb3.py                              DQN with the counterfactual buffer, one seed
-    python examples/minigrid_sb3.py --agent dqn ppo --seeds 3    DQN with Stable-Baselines3's buffer, and PPO
+    python examples/minigrid_sb3.py                              DQN, counterfactual buffer
+    python examples/minigrid_sb3.py --agent dqn ppo --seeds 3    DQN with SB3's buffer, and PPO
 """
 
 import argparse
@@ -120,7 +120,8 @@ def make_agent(name: str, seed: int) -> BaseAlgorithm:
 
 
 class Evaluations(BaseCallback):
-    """Evaluate one episode without exploration every `every` steps (one is enough, because the room is deterministic)."""
+    """Evaluate one episode without exploration every `every` steps (one is enough, because the room
+    is deterministic)."""
 
     def __init__(self, every: int) -> None:
         super().__init__()

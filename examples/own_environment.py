@@ -1,4 +1,4 @@
-"""Your own Gymnasium environment with a task that needs a stack: close the doors in reverse order."""
+"""Your own Gymnasium environment, and a task with a stack: close the doors in reverse order."""
 
 from collections import defaultdict
 from collections.abc import Hashable

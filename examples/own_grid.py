@@ -1,4 +1,4 @@
-"""Your own grid: a map as text, letters as events, and a machine that rewards visiting colours again in reverse order."""
+"""Your own grid: a map, its events, and a task that visits colours again in reverse order."""
 
 import pdrm
 

@@ -1,6 +1,7 @@
-"""Your own world as functions in JAX: a room with a button that opens its door. PPO learns it in a minute on a CPU.
+"""Your own world as functions in JAX: a room with a button that opens its door.
 
-The machine, not the world, remembers that the button was pressed.
+PPO learns it in a minute on a CPU. The machine, not the world, remembers that the button was
+pressed.
 """
 
 import argparse

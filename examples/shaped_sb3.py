@@ -1,9 +1,10 @@
-"""Stable-Baselines3's DQN and PPO with and without reward shaping, on the task of the page on Stable-Baselines3.
+"""Stable-Baselines3's DQN and PPO with and without reward shaping, on the task of their page.
 
-    python examples/shaped_sb3.py --seeds 3          both agents, four scales: five minutes of one core
+    python examples/shaped_sb3.py --seeds 3     both agents, four scales: five minutes of one core
 
-Prints a line for each run: the agent, the scale of the potential (0: not shaped), the seed, and the steps before the first
-evaluation that solved the task. Evaluations report the true return, because the shaping is outside of `Monitor`.
+Prints a line for each run: the agent, the scale of the potential (0: not shaped), the seed, and the
+steps before the first evaluation that solved the task. Evaluations report the true return, because
+the shaping is outside of `Monitor`.
 """
 
 import argparse

@@ -1,6 +1,7 @@
-"""Train on small tasks, evaluate on large ones: four and eight deliveries, with the same machine and policy.
+"""Train with four deliveries, evaluate with eight, with the same machine and policy.
 
-The rule learnt by a 1-policy (go to the place on top of the stack) does not depend on the height of the stack.
+The rule learnt by a 1-policy (go to the place on top of the stack) does not depend on the height of
+the stack.
 """
 
 from dataclasses import replace

@@ -16,7 +16,7 @@ SMALLER = {
 }
 """Arguments for examples that take minutes."""
 SHORTER = {"three_agents.py": ("16_384", "2_048"), "double_q.py": ("20_000", "600")}
-"""Smaller numbers of steps; tests/experiments/test_studies_page.py trains the same PPO to the end."""
+"""Smaller numbers of steps. tests/experiments/test_studies_page.py trains the same PPO fully."""
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):

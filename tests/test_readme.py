@@ -1,4 +1,4 @@
-"""The Python blocks of the README and of the pages run and print what their comments show. Commands and links exist."""
+"""The Python blocks of the pages print what their comments show. Commands and links exist."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ def python_blocks(page):
 
 
 def run_blocks(page, capsys):
-    """Run the Python blocks of a page and compare the output with the comments of their `print` calls."""
+    """Run the Python blocks of a page and compare the output with the comments of `print`."""
     for number, code in enumerate(python_blocks(page)):
         if ">>>" not in code:
             exec(compile(code, f"{page.name} block {number}", "exec"), {})

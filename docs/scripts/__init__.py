@@ -1,1 +1,1 @@
-"""Scripts of the documentation: its pictures, Markdown extensions, and the recorded runs of the package."""
+"""Scripts of the documentation: pictures, Markdown extensions, recorded runs."""

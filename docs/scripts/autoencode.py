@@ -1,4 +1,5 @@
-"""The figure of the page *Autoencode*: the stack in one episode, and the returns of the first training episodes."""
+"""The figure of the page *Autoencode*: the stack in one episode, and the returns of the first
+training episodes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from markdown.inlinepatterns import InlineProcessor
 
 FORMULA = r"(?<![\\$\w])\$(?=\S)([^$\n]+?)(?<=\S)\$(?![\w$])"
 BEFORE_ESCAPES = 185
-"""Above the priority of backslash escapes, which would remove TeX's backslashes, and below that of code."""
+"""Above the priority of backslash escapes (they would remove TeX's), below that of code."""
 NAMESPACE = re.compile(r"\{[^}]*\}")
 
 
@@ -24,7 +24,7 @@ VARIANTS = {"script": "SCRIPT", "double-struck": "DOUBLE-STRUCK"}
 
 
 def letter(text: str | None, variant: str) -> str | None:
-    """Convert a letter to the Unicode character of its variant, because browsers no longer support `mathvariant`.
+    """Convert a letter to the Unicode character of its variant (browsers ignore `mathvariant`).
 
     >>> letter("R", "script"), letter("1", "double-struck"), letter("x", "")
     ('ℛ', '𝟙', 'x')

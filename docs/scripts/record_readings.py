@@ -1,9 +1,9 @@
-"""Add the readings that were run in some folders, including the default, to the record in the package.
+"""Add the readings that were run in some folders to the record in the package.
 
     pdrm reproduce letter --reading first-tie -o runs
-    python -m docs.scripts.record_readings runs          writes src/pdrm/paper/recorded/readings.json
+    python -m docs.scripts.record_readings runs      writes src/pdrm/paper/recorded/readings.json
 
-Other recorded readings are kept.
+This includes the default reading. Other recorded readings are kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Write the record of a study's runs into the package: `python -m docs.scripts.record_runs STUDY FOLDER NAME DEVICE`."""
+"""Write the record of a study's runs into the package.
+
+python -m docs.scripts.record_runs STUDY FOLDER NAME DEVICE
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from pdrm.paper import figures, recorded
 
 
 def keep_record(study: Study, store: Store, name: str, command: str, device: str) -> None:
-    """Write the record of a study's runs, all of which must be finished, to files with this name."""
+    """Write the record of a study's runs, all finished, to files with this name."""
     lines = []
     for panel, line in study.lines():
         curves = curves_of(panel, line, study.seed_numbers, store)

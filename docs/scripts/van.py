@@ -1,12 +1,13 @@
-"""Results of tables and networks on small tasks with rare rewards: docs/benchmarks/van.json, and its table in docs/deep.md.
+"""Results of tables and networks on small tasks with rare rewards: docs/benchmarks/van.json, and
+its table in docs/deep.md.
 
     python -m docs.scripts.van                           train (an hour of one core) and write both
     python -m docs.scripts.van errand                    only this task
     python -m docs.scripts.van --agent 'PPO()' dock      only this agent on this task
 
-The van is the task of the page *Start here*, the garden that of `pdrm new`. Errand and dock are in docs/benchmarks, the maze in
-the catalogue. Settings were chosen with these. The tasks in docs/benchmarks/held-out were made afterwards, to evaluate the
-settings, the last two by a user.
+The van is the task of the page *Start here*, the garden that of `pdrm new`. Errand and dock are in
+docs/benchmarks, the maze in the catalogue. Settings were chosen with these. The tasks in
+docs/benchmarks/held-out were made afterwards, to evaluate the settings, the last two by a user.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ HELD_OUT = {
     "office": "done",
     "undo": "saved",
 }
-"""Tasks made after most settings had been chosen (not `restarts` of PPO), and the success state of each."""
+"""Tasks made after most settings had been chosen (not PPO's `restarts`), and their success
+states."""
 EPISODES = 100
 SEEDS = 3
 AGENTS: dict[str, pdrm.learning.Agent] = {
@@ -57,7 +59,7 @@ AGENTS: dict[str, pdrm.learning.Agent] = {
 
 
 def find_tasks(folder: Path) -> dict[str, Task]:
-    """All tasks by name; the van is read from its page and the garden from the template of `pdrm new`."""
+    """All tasks by name, including the van of the page and the garden of a new project."""
     page = START_PAGE.read_text(encoding="utf-8")
     for name in ("van.txt", "van.pdrm"):
         text = page.partition(f"cat > {name} <<'END'\n")[2].partition("\nEND\n")[0]
@@ -81,7 +83,8 @@ def _held_out(name: str, success: str) -> Task:
 
 
 def measure(folder: Path, names: Sequence[str], agents: Sequence[str]) -> list[dict[str, Any]]:
-    """Train these agents on these tasks and evaluate each run. Held-out tasks are only for the defaults of pdrm."""
+    """Train these agents on these tasks and evaluate each run. Held-out tasks are only for the
+    defaults of pdrm."""
     lines = []
     tasks = find_tasks(folder)
     for task, name in product(names, agents):
@@ -109,7 +112,7 @@ def measure(folder: Path, names: Sequence[str], agents: Sequence[str]) -> list[d
 
 
 def table(record: dict[str, Any]) -> str:
-    """Markdown table: how many seeds of each agent learnt each task, in all, and how long it took."""
+    """The table in Markdown: seeds of each agent that learnt each task, totals, and seconds."""
     line_of = {(line["task"], line["agent"]): line for line in record["lines"]}
     tasks = list(dict.fromkeys(task for task, _ in line_of))
     agents = list(dict.fromkeys(agent for _, agent in line_of))

@@ -1,6 +1,6 @@
 """Every code block of the README and of the pages names its language, and is run, parsed or loaded.
 
-tests/test_readme.py runs the Python blocks, and tests/test_coming_from.py the blocks of *Coming from*.
+tests/test_readme.py runs the Python blocks, and tests/test_coming_from.py those of *Coming from*.
 """
 
 import re

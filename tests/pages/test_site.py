@@ -1,4 +1,4 @@
-"""The documentation builds strictly. All links of the site exist, and it loads no external resources."""
+"""The documentation builds strictly, its links exist, and it loads no external resources."""
 
 import os
 import re

@@ -1,4 +1,5 @@
-"""Counterfactual experiences: the machine's moves for one step of the environment, from its actual and other configurations."""
+"""Counterfactual experiences: the machine's moves for one step of the environment, from its actual
+and other configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporal operators along a trace: the labels at which each formula holds, according to its machine."""
+"""Temporal operators along a trace: the labels at which each formula holds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def combination() -> pdrm.PushdownRewardMachine:
 
 
 def rows(formulas: Sequence[str]) -> tuple[Row, ...]:
-    """Where each formula holds. The machine reads the trace starting at a label, or for past formulas ending there."""
+    """Where each formula holds. The machine reads the trace starting at a label, or for past
+    formulas ending there."""
     labels = pdrm.language.parse_word(" ".join(TRACE))
     result: list[Row] = []
     for text in formulas:

@@ -16,7 +16,8 @@ PALE = "#f7f6f2"
 def product_plot(
     rows: Sequence[str], place: Point, label: str, state: str, symbols: Sequence[str]
 ) -> Figure:
-    """One moment: the agent on the map, the last label, and the machine with its stack. The agent observes the top symbol."""
+    """One moment: the agent on the map, the last label, and the machine with its stack. The agent
+    observes the top symbol."""
     figure, axes = sheet(7.2, 4.3)
     box(axes, (0.4, 3.6), (17.2, 6.6), PALE, linestyle="--", linewidth=1.1)
     words(

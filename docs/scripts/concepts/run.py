@@ -1,4 +1,4 @@
-"""A run of a machine: the word it reads, with the state, the stack and the reward after every label."""
+"""A run of a machine: its word, and the state, stack and reward after every label."""
 
 from __future__ import annotations
 

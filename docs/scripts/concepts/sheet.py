@@ -29,7 +29,7 @@ Point = tuple[float, float]
 
 
 def sheet(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of this size in inches. Its axes have 2.5 units per inch, starting at the lower left."""
+    """A figure of this size in inches, with 2.5 units per inch starting at the lower left."""
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, 2.5 * width), ylim=(0, 2.5 * height), aspect="equal")
@@ -70,7 +70,7 @@ def arrow(axes: Axes, start: Point, end: Point, colour: str = INK, bend: float =
 def stack(
     axes: Axes, at: Point, symbols: Sequence[str], seen: int | None = None, side: float = 0.62
 ) -> None:
-    """Draw a stack with its lower left corner at a point. All but the top `seen` symbols are grey."""
+    """Draw a stack with its lower left corner at a point, and the top `seen` symbols in colour."""
     for height, symbol in enumerate(reversed(symbols)):
         shown = seen is None or len(symbols) - height <= seen
         corner = (at[0], at[1] + height * side)

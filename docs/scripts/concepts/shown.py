@@ -1,4 +1,5 @@
-"""Data of the pictures, computed with the library: a run, labels, views, counterfactual steps, results of training and analysis.
+"""Data of the pictures, computed with the library: a run, labels, views, counterfactual steps,
+results of training and analysis.
 
 Most use the 5×5 maze: find the treasure, then walk back the way you came.
 """
@@ -94,7 +95,7 @@ def views() -> tuple[Any, ...]:
 
 
 def counterfactuals(steps: int) -> tuple[Any, ...]:
-    """A step along the word, and the machine's move for it from each state with each observed stack."""
+    """A step along the word, and the machine's move from each state with each observed stack."""
     s, configuration = at(steps)
     next_s, _ = at(steps + 1)
     observed = [at(number)[1].stack for number in (steps, 5, 3, 0)]
@@ -125,7 +126,7 @@ def episode(name: str) -> tuple[Any, ...]:
 
 
 def witness(k: int) -> tuple[Any, ...]:
-    """Two situations in the maze that a k-policy cannot distinguish but without a common best action, and a title."""
+    """Two indistinguishable situations in the maze without a common best action, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     situations = [
         Situation(
@@ -144,7 +145,7 @@ def witness(k: int) -> tuple[Any, ...]:
 
 @cache
 def deliveries() -> tuple[pdrm.Task, pdrm.Task]:
-    """DeliverWorld-8 and DeliverWorld-4-8 with only four and five sequences, so that training takes seconds."""
+    """DeliverWorld-8 and DeliverWorld-4-8 with only four and five sequences, to save time."""
     return deliver_tasks(*sequences_of(pdrm.catalogue("deliver-four")))
 
 
