@@ -18,7 +18,7 @@ WIDE, SIDE = 4.1, 0.72
 
 
 def views_plot(one: Stack, other: Stack, views: Sequence[tuple[str, int]]) -> Figure:
-    """The two stacks side by side for each view, given by its name and number of visible symbols."""
+    """The two stacks side by side for each view: its name and number of visible symbols."""
     tall = SIDE * max(len(one), len(other))
     figure, axes = sheet((WIDE * len(views) + 0.6) / 2.5, (tall + 3.3) / 2.5)
     for number, (name, seen) in enumerate(views):
