@@ -1,4 +1,4 @@
-"""Reward machines as Toro Icarte et al. write them."""
+"""Reward machines in the format of Toro Icarte et al."""
 
 import itertools
 
@@ -15,7 +15,7 @@ OFFICE = """0 # initial state
 
 
 def evaluate(formula: str, label: frozenset[str]) -> bool:
-    """A formula in disjunctive normal form, as their program evaluates it."""
+    """Evaluate a formula in disjunctive normal form like the original program."""
     for part in formula.split("|"):
         literals = [literal.strip() for literal in part.split("&")]
         if all((literal.lstrip("!") in label) != literal.startswith("!") for literal in literals):
@@ -25,7 +25,7 @@ def evaluate(formula: str, label: frozenset[str]) -> bool:
 
 def test_it_pays_as_their_program_does():
     machine = parse(OFFICE, "office.txt")
-    assert machine.leaves_stack
+    assert machine.is_reward_machine
     rules = [(0, 0, "!f&!g", 0), (0, 1, "f&!g", 0.5), (1, 1, "!g", -1), (1, 3, "g", 1)]
     labels = [frozenset(), frozenset("f"), frozenset("g"), frozenset("fg")]
     for word in itertools.product(labels, repeat=4):

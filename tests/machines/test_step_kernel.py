@@ -1,4 +1,4 @@
-"""Hash-consed stacks and the Numba step: against the plain steps, at any height, with and without room."""
+"""Hash-consed stacks and the Numba step: compared with plain steps, at any height and capacity."""
 
 import numpy as np
 import pytest
@@ -47,15 +47,15 @@ def test_equal_stacks_are_the_same_node(first, second):
 def test_room_keeps_the_numbers_and_doubles():
     stacks = Stacks.empty(3, capacity=3)
     node = stacks.node_of((2, 1))
-    with pytest.raises(StackFull, match="room for 3 stacks only"):
+    with pytest.raises(StackFull, match="for 3 stacks only"):
         stacks.node_of((3, 2, 1))
-    assert stacks.room(0) is stacks
-    larger = stacks.room()
+    assert stacks.reserve(0) is stacks
+    larger = stacks.reserve()
     assert larger.capacity == 6
     assert larger.node_of((2, 1)) == node
-    assert larger.room(100).capacity == 103
+    assert larger.reserve(100).capacity == 103
     with pytest.raises(StackFull):
-        stacks.room(2**31)
+        stacks.reserve(2**31)
 
 
 def test_only_rules_that_look_at_no_symbol_apply_to_the_empty_stack():
@@ -83,7 +83,7 @@ def test_full_in_the_middle_of_silent_moves_changes_nothing():
         outcome = begin(table, stacks)
         while (after := step(table, stacks, *outcome[:2], 0))[3] == FULL:
             assert after == (*outcome[:2], 0.0, FULL)
-            stacks = stacks.room()
+            stacks = stacks.reserve()
         outcomes.add(after)
     assert outcomes == {(3, 4, 0.1 + 0.2 + 0.3, OK)}
 
@@ -99,7 +99,7 @@ def test_a_stack_100_000_high():
 
 
 def test_a_step_touches_the_same_few_entries_at_any_height():
-    """A step reads and writes the rows of the node, its parent and its children, whatever lies below."""
+    """A step reads and writes only the rows of the node, its parent and its children."""
     for height in (1, 10, 10_000):
         stacks = Stacks.empty(3, capacity=height + 10)
         node = stacks.node_of((2,) * height)

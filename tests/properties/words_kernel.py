@@ -95,6 +95,6 @@ def run(table: Table, stacks: Stacks, words: Words) -> tuple[Stacks, Runs]:
     runs = Runs.room(words)
     first = run_words(table, stacks, words, 0, runs)
     while first < len(words.offsets) - 1:
-        stacks = stacks.room(stacks.capacity)
+        stacks = stacks.reserve(stacks.capacity)
         first = run_words(table, stacks, words, first, runs)
     return stacks, runs

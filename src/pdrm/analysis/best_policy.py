@@ -85,7 +85,7 @@ class Classes:
                 product.table.move.shape[0], self._done, count, self._index, self.of_state, self.member,
             )  # fmt: skip
             if status != OK:
-                product.stacks = product.stacks.room(product.stacks.capacity)
+                product.stacks = product.stacks.reserve(product.stacks.capacity)
         return self.of_state
 
 

@@ -40,7 +40,7 @@ AnyStep = Step | CountingStep
 
 def trace_run(run: MachineRun[AnyStep]) -> list[TraceRow]:
     """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
-    stack = not run.leaves_stack
+    stack = not run.is_reward_machine
     steps = enumerate(run.steps)
     return [row for number, step in steps for row in _rows(step, str(number), stack=stack)]
 

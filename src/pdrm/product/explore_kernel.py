@@ -109,7 +109,7 @@ class ConfigurationGraph(NamedTuple):
 
     def grow(self) -> ConfigurationGraph:
         """The same, with room for twice as many stacks."""
-        return self.room(self.stacks.room(self.stacks.capacity))
+        return self.room(self.stacks.reserve(self.stacks.capacity))
 
     def room(self, stacks: Stacks) -> ConfigurationGraph:
         """The same, with as much room as these stacks have: its own, in longer arrays."""

@@ -302,7 +302,7 @@ class FiniteProduct:
             if status == UNDEFINED:
                 self._find_undefined(int(chosen[first]))
             if status == FULL:
-                self.stacks = self.stacks.room(self.stacks.capacity)
+                self.stacks = self.stacks.reserve(self.stacks.capacity)
         return most is None or len(self) <= most
 
     def _find_undefined(self, x: int) -> None:
@@ -332,7 +332,7 @@ class FiniteProduct:
             except UndefinedMove:
                 begun = self.machine.begin().after
                 raise self.machine.undefined_move(self.domain.labels[label], begun) from None
-            self.stacks = self.stacks.room(len(stack))
+            self.stacks = self.stacks.reserve(len(stack))
             node = self.stacks.node_of(stack)
             ended = state >= self.table.first_final or bool(arrays.terminal[env_state])
             if ended and not self.survey:

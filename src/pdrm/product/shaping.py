@@ -22,7 +22,7 @@ import numpy as np
 
 from pdrm.errors import BadSetting
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import all_heads, readings_at
+from pdrm.machines.heads import all_heads, rules_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
 from pdrm.machines.transitions import Stack
@@ -303,6 +303,6 @@ def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     ['', 'A', 'B', 'C']
     """
     skipped = machine.otherwise if machine.otherwise.action == "error" else None
-    readings = chain(*(readings_at(machine, head) for head in all_heads(machine)))
+    readings = chain(*(rules_at(machine, head) for head in all_heads(machine)))
     chosen = (read.example() for rule, read in readings if read and rule is not skipped)
     return tuple(dict.fromkeys(chosen))

@@ -14,7 +14,7 @@ import numpy as np
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.own_worlds import OwnEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, UndefinedMove, warn_caller
-from pdrm.machines.findings import PaidMove, PayingLoop, find_paying_loops
+from pdrm.machines.findings import HeadMove, RewardLoop, find_reward_loops
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -108,7 +108,7 @@ def warn_of_tasks(*tasks: Task) -> None:
 
 _Head = tuple[tuple[int, str], str | None]
 """A place and a machine state; and the top of the stack."""
-_Actions = list[list[PaidMove | None]]
+_Actions = list[list[HeadMove | None]]
 """The outcomes of each action; None if the machine has no move there."""
 _Survey = dict[_Head, _Actions]
 
@@ -140,12 +140,12 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
     (place, state), top = head
     arrays, here = domain.arrays, (state, top)
 
-    def read(there: int, label: Label | None, reward: float) -> PaidMove | None:
+    def read(there: int, label: Label | None, reward: float) -> HeadMove | None:
         rule = rule_at(machine, here, label)
         if rule is None:
             return None
         after, replacement = replace_top(here, rule)
-        return PaidMove((there, after), replacement, reward + rule.reward, label, rule)
+        return HeadMove((there, after), replacement, reward + rule.reward, label, rule)
 
     if state in machine.final:
         return []
@@ -168,25 +168,27 @@ def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -
 # --- Loops that pay
 
 
-def _find_loops(survey: _Survey) -> list[PayingLoop]:
+def _find_loops(survey: _Survey) -> list[RewardLoop]:
     """The loops that pay, of actions with one outcome."""
     moves = {
         head: [effects[0] for effects in actions if len(effects) == 1 and effects[0]]
         for head, actions in survey.items()
     }
-    return find_paying_loops(moves)
+    return find_reward_loops(moves)
 
 
 def _warn_of_loop(domain: FiniteDomain, survey: _Survey, ending: float) -> list[Finding]:
     """A warning if the best loop pays as much in an episode as the best of the steps that end the task."""
-    loop = max(_find_loops(survey), key=lambda loop: loop.paid, default=None)
+    loop = max(_find_loops(survey), key=lambda loop: loop.reward, default=None)
     if loop is None:
         return []
-    paid = loop.paid * domain.step_limit / len(loop.moves)
+    paid = loop.reward * domain.step_limit / len(loop.moves)
     if paid < ending:
         return []
     start = domain.describe(loop.head[0][0])
-    said = f"a loop pays more than ending: from {start}, `{loop.word}` pays {loop.paid:g} each time"
+    said = (
+        f"a loop pays more than ending: from {start}, `{loop.word}` pays {loop.reward:g} each time"
+    )
     in_all = f"{paid:g} in an episode of {domain.step_limit:,} steps"
     ends = "no step that ends the task was found"
     if ending > -inf:
