@@ -34,8 +34,8 @@ from pdrm.learning.execution import (
     in_batches,
     train_all,
 )
-from pdrm.learning.run_folder import RunSpec, begin, write_progress
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_folder import RunSpec, start_run, write_progress
+from pdrm.learning.run_loop import train_batch
 from pdrm.progress import COMPILING, duration
 from pdrm.task import Task
 from tests.experiments.small import files, small_study
@@ -116,7 +116,7 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / ".policy.npz.x8f3").write_bytes(b"half a policy")
-    execute([spec], [folder])
+    train_batch([spec], [folder])
     assert sorted(path.name for path in folder.iterdir()) == [
         "curve.csv", "policy.json", "policy.npz", "result.json", "spec.json", "timing.json",
     ]  # fmt: skip
@@ -165,7 +165,7 @@ class Deadly:
             if multiprocessing.parent_process() is not None:
                 mark.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
-        return begin(CpRM(episodes=20), task, seed)
+        return start_run(CpRM(episodes=20), task, seed)
 
 
 @pytest.mark.parametrize("times", [1, MAX_DEATHS])

@@ -17,7 +17,7 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner, make_learner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
-from pdrm.paper.paper_agents import READ, PaperQLearning
+from pdrm.paper.paper_agents import PAPER_AGENTS, PaperQLearning
 from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings
@@ -28,7 +28,7 @@ COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch):
-    monkeypatch.setattr(learner, "EVERY", 1)
+    monkeypatch.setattr(learner, "UPDATES_PER_CLOCK_CHECK", 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -138,7 +138,9 @@ def test_a_real_clock_cuts_every_agent(agent):
     machine = TASKS["counters" if agent.startswith("cra-") else "stack"]
     task = Task("letter", machine)
     training = make_learner(
-        task, replace({**READ, "hrm": TimedHierarchical()}[agent], k="full", **given), seed=0
+        task,
+        replace({**PAPER_AGENTS, "hrm": TimedHierarchical()}[agent], k="full", **given),
+        seed=0,
     )
     training.advance(Until(episodes=1))
     began = time.perf_counter()

@@ -64,7 +64,7 @@ def tables(training):
     for seen, values in meta.items():
         assert not any(values[counts[seen[1]] :])
         meta[seen] = values[: counts[seen[1]]]
-    for seen, values in rows_of(policy.within).items():
+    for seen, values in rows_of(policy.option_values).items():
         rows = np.reshape(values, (-1, actions)).tolist()
         policies[seen] = rows[: counts[seen[1]]]
     return meta, policies

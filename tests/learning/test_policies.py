@@ -132,7 +132,7 @@ def test_an_option_is_followed_until_the_machine_moves_in_every_form():
     policy, actions = trained("hrm").policy(), 4
     first = int(policy.values(0, "search", ("#",)).argmax())
     for place in range(8):
-        row = policy.within.values(place, "search", ("#",))
+        row = policy.option_values.values(place, "search", ("#",))
         own = row[first * actions : (first + 1) * actions]
         policy.reset()
         assert policy.act(0, "search", ("#",)) in range(actions)

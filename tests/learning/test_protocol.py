@@ -23,8 +23,8 @@ from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
 from pdrm.learning.protocol import Agent, Resumable, SelfEvaluating, agent_for
-from pdrm.learning.run_folder import RunSpec, begin, is_done
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_folder import RunSpec, is_done, start_run
+from pdrm.learning.run_loop import train_batch
 from pdrm.task import Task
 
 SHORT = {"episodes": 60, "test_every": 20, "test_episodes": 2}
@@ -84,7 +84,7 @@ def test_everything_follows_the_protocol():
     for agent in (DoubleQ(), Remembers(), pdrm.SB3("PPO")):
         assert isinstance(agent, Agent)
     for agent in (DoubleQ(), Remembers(), CpRM()):
-        learner = begin(agent_for(agent), Task("maze-5x5"), 0)
+        learner = start_run(agent_for(agent), Task("maze-5x5"), 0)
         learner.advance(Until(episodes=3))
         assert isinstance(learner, Learner)
         assert isinstance(learner.policy(), Policy)
@@ -145,16 +145,16 @@ def test_seeds_decide_and_counts_go_on():
 
 def test_a_learner_that_saves_resumes_to_the_same_and_its_policy_is_kept(tmp_path):
     spec = RunSpec(Task("letter"), agent_for(Remembers(), SHORT), 3)
-    execute([spec], [tmp_path / "whole"])
+    train_batch([spec], [tmp_path / "whole"])
 
     def stop(status):
         if status.done == 40:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        execute([spec], [tmp_path / "parts"], stop)
+        train_batch([spec], [tmp_path / "parts"], stop)
     assert not is_done(tmp_path / "parts")
-    execute([spec], [tmp_path / "parts"])
+    train_batch([spec], [tmp_path / "parts"])
     for name in ("curve.csv", "policy.npz", "spec.json"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     with pytest.raises(BadRunFolder):  # a file cannot hold a class
@@ -169,7 +169,7 @@ def test_a_learner_that_saves_resumes_to_the_same_and_its_policy_is_kept(tmp_pat
 def test_the_general_test_is_the_learners_own():
     """On a domain without chance, the kernel and the environment agree on a policy that has learnt."""
     run = pdrm.train("maze-5x5", CpRM(k=1, episodes=1_000))
-    learner = begin(run.spec.agent, run.spec.task, 0)
+    learner = start_run(run.spec.agent, run.spec.task, 0)
     learner.advance(Until(episodes=1_000))
     own = learner.test(3, 0)
     general = list(play_policy(run.spec.task.env(1), learner.policy(), 3, seed=0))

@@ -27,7 +27,7 @@ from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary
 from pdrm.learning.protocol import agent_for
 from pdrm.learning.run import Run, advise, train
 from pdrm.learning.run_folder import RunSpec, is_done, read_spec, write_checkpoint
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_loop import train_batch
 from pdrm.learning.saved_policy import load_table
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.task import Task
@@ -49,7 +49,7 @@ DEEP = RunSpec(
 
 
 def do(spec, folder, watch=None):
-    execute([spec], [folder], watch)
+    train_batch([spec], [folder], watch)
     return Run(spec, folder)
 
 
@@ -326,7 +326,7 @@ def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
     steep = replace(DEEP, agent=replace(DEEP.agent, learning_rate=1e38))
     folders = [tmp_path / "steep", tmp_path / "sound"]
     with pytest.raises(Diverged, match="seed 1") as caught:
-        execute([steep, replace(DEEP, seed=2)], folders)
+        train_batch([steep, replace(DEEP, seed=2)], folders)
     assert caught.value.runs == (0,)
     assert [is_done(folder) for folder in folders] == [False, True]
 

@@ -13,7 +13,7 @@ from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import Until
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_path, guess_end, guess_labels
 from pdrm.learning.tabular.summary import SummaryLearner
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.task import Task
@@ -102,14 +102,16 @@ def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
     learner.advance(Until(episodes=3))
     stack, guess = (1,), guess_labels(learner.world, len(learner.domain.labels))
     for goal in (NEAREST, RICHEST):
-        way = find_way(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0)
+        way = find_path(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0)
         place = 0
         for action in way[:-1]:
             place = learner.world.next[place, action]
             assert place >= 0
         assert not way or learner.world.next[place, way[-1]] < 0
     learner.world.next[:] = np.where(learner.world.next < 0, 0, learner.world.next)
-    assert len(find_way(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0, 1.0)) == 0
+    assert (
+        len(find_path(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0, 1.0)) == 0
+    )
 
 
 def test_the_search_is_the_readable_one():
@@ -129,7 +131,7 @@ def test_the_search_is_the_readable_one():
         stack = tuple(random.choices(range(1, 6), k=random.randint(0, 4)))
         start = random.randrange(8), random.randrange(table.first_final)
         left, turn, discount = random.randint(1, 12), random.randrange(4), random.choice((1.0, 0.5))
-        way = find_way(world, table, guess, *start, stack, left, goal, turn, discount)
+        way = find_path(world, table, guess, *start, stack, left, goal, turn, discount)
         plain = plain_seek(world, table, guess, *start, stack, left, goal, turn, discount)
         assert (len(way), way) == (len(plain), plain)
         found += len(way) > 2
@@ -193,5 +195,5 @@ def test_what_ends_the_episode_elsewhere_is_tried_last():
     stack = (MAZE.pushdown.stack.index("d") + 1, 1)
     for goal in (NEAREST, RICHEST):
         for turn in range(4):
-            way = find_way(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0)
+            way = find_path(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0)
             assert [MAZE.finite.actions[action] for action in way] == ["u"]

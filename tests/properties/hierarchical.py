@@ -91,7 +91,7 @@ def same_tables(training: HierarchicalLearner, readable: ReadableHierarchical, s
     """Every entry of both tables; what is beyond a machine state's own options stays untouched."""
     policy, actions = training.policy(), len(training.domain.actions)
     assert isinstance(policy, HierarchicalPolicy)
-    tables = ((policy.q_table, readable.meta, 1), (policy.within, _flat(readable), actions))
+    tables = ((policy.q_table, readable.meta, 1), (policy.option_values, _flat(readable), actions))
     for table, expected, width in tables:
         learnt = rows_of(table)
         for (s, u, view), row in learnt.items():

@@ -12,12 +12,13 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
+from pdrm.language.document import AnyMachine
 from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.learning.tabular.policy import PolicyTable, QPolicy
-from pdrm.learning.tabular.q_learning import AnyMemory, ReadableQLearning, Seen
+from pdrm.learning.tabular.q_learning import PolicyInput, ReadableQLearning
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.paper.paper_agents import (
@@ -64,7 +65,7 @@ def check(seed: int, runs: int = RUNS) -> Counter[str]:
         ran = compared(
             machine, random_domain(random, machine), view, settings, random.getrandbits(31)
         )
-        counted.update({"cases": 1, f"with counterfactuals: {settings.extras.counterfactuals}": 1})
+        counted.update({"cases": 1, f"with counterfactuals: {settings.variant.counterfactuals}": 1})
         counted.update(
             {"over counters": int(counting), "cut off by a label without a rule": int(not ran)}
         )
@@ -114,7 +115,7 @@ def random_settings(random: Random, operations: int | None) -> QLearning:
 
 
 def compared(
-    machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int
+    machine: AnyMachine, domain: FiniteDomain, view: View, settings: QLearning, seed: int
 ) -> bool:
     """Whether they ran to the end; raises where they differ."""
     training, rng_state = QLearner(domain, machine, view, settings, seed), seed_streams(seed, 2)
@@ -156,7 +157,7 @@ def ended(run: Callable[[], object]) -> bool:
     return True
 
 
-def rows_of(table: PolicyTable) -> dict[Seen, list[float]]:
+def rows_of(table: PolicyTable) -> dict[PolicyInput, list[float]]:
     """A learnt table as the readable learners have it: counters are written as symbols."""
     rows = zip(map(table.seen, range(len(table))), table.value.tolist(), strict=True)
     return {(s, u, tuple(map(str, memory))): row for (s, u, memory), row in rows}

@@ -16,11 +16,12 @@ from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
 from pdrm.learning.settings import (
     DEEP_DEFAULTS,
+    DEFAULT_OPERATIONS_PER_EPISODE,
     DQN_DEFAULTS,
+    EVALUATIONS_PER_RUN,
     FROM_TASK,
     FULL,
     NOTHING,
-    OPERATIONS,
     PAPER_SETTINGS,
     PPO_DEFAULTS,
     RPPO_DEFAULTS,
@@ -29,7 +30,6 @@ from pdrm.learning.settings import (
     STOCHASTIC_LEARNING_RATE,
     SUMMARY_DEFAULTS,
     TABULAR_DEFAULTS,
-    TESTS_PER_RUN,
     WATER_SETTINGS,
     BuiltInAgent,
     Number,
@@ -76,8 +76,8 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
 
     shaping = Shaping(float(agent.discount), agent.shaping_discount)
     if isinstance(agent, QLearning):
-        extras = agent.extras
-        return replace(shaping, scale=extras.shaping_scale, shift=extras.shaping_shift)
+        variant = agent.variant
+        return replace(shaping, scale=variant.shaping_scale, shift=variant.shaping_shift)
     return shaping
 
 
@@ -95,7 +95,7 @@ class Counterfactuals(StrEnum):
     """One observed stack for each class that a k-policy can tell apart, so their number stops growing."""
 
 
-class Extras(NamedTuple):
+class VariantSettings(NamedTuple):
     """Settings that only some tabular agents have, or only readings of the paper (`paper_agents`); here as all others have them."""
 
     counterfactuals: Counterfactuals = Counterfactuals.NONE
@@ -140,10 +140,12 @@ class Tabular(BuiltInAgent):
             raise bad_setting("epsilon_least", self.epsilon_least, wanted)
 
     @property
-    def extras(self) -> Extras:
+    def variant(self) -> VariantSettings:
         """The settings that only some tabular agents have."""
         own = field_values(self)
-        return Extras(**{name: own[name] for name in Extras._fields if name in own})
+        return VariantSettings(
+            **{name: own[name] for name in VariantSettings._fields if name in own}
+        )
 
     def defaults_for(self, task: Task) -> dict[str, Any]:
         """The paper's settings in its own domains; a smaller learning rate in others with chance."""
@@ -216,7 +218,11 @@ class CountingQ(QLearning):
 
     def defaults_for(self, task: Task) -> dict[str, Any]:
         found = super().defaults_for(task)
-        return found if task.counts else {**found, "operations_per_episode": OPERATIONS}
+        return (
+            found
+            if task.counts
+            else {**found, "operations_per_episode": DEFAULT_OPERATIONS_PER_EPISODE}
+        )
 
 
 @settings_class
@@ -352,7 +358,7 @@ class Deep(BuiltInAgent):
     @property
     def between_tests(self) -> int:
         """The steps between two evaluations, in whole iterations."""
-        asked = self.test_every or int(self.total_timesteps) // TESTS_PER_RUN
+        asked = self.test_every or int(self.total_timesteps) // EVALUATIONS_PER_RUN
         return max(1, asked // self.iteration) * self.iteration
 
     @classmethod

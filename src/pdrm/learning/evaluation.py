@@ -95,7 +95,7 @@ class Curve:
         )
 
 
-def write_test(test: EvaluationResult, episodes: int, timesteps: int) -> str:
+def format_evaluation(test: EvaluationResult, episodes: int, timesteps: int) -> str:
     """The lines of an evaluation in the curve's file, one for each of its episodes.
 
     episodes, timesteps: of training before it."""
@@ -321,7 +321,7 @@ def _moment(policy: Policy, observation: Any, action: Any, info: Any) -> Moment:
     )
 
 
-def make_test(
+def evaluate_policy(
     task: Task, policy: Policy, k: int | str, episodes: int, seed: int
 ) -> EvaluationResult:
     """An evaluation: episodes in each of the task's evaluation domains."""

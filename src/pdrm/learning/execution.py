@@ -26,7 +26,7 @@ from pdrm.lazy import load_package
 from pdrm.learning.evaluation import format_return
 from pdrm.learning.protocol import Policy
 from pdrm.learning.run_folder import PROGRESS, RunProgress, RunSpec, is_done, read_progress
-from pdrm.learning.run_loop import SINKS, Watch, execute
+from pdrm.learning.run_loop import SINKS, Watch, train_batch
 from pdrm.learning.settings import check_choice, check_count
 from pdrm.progress import COMPILING, duration, show_progress
 
@@ -234,7 +234,7 @@ def train_all(
                 failures += [Failure(run, why) for run in hopeless]
 
 
-Attempt = tuple[dict[str, Policy], Exception | None]
+BatchResult = tuple[dict[str, Policy], Exception | None]
 """What came of a batch: the policies that no file holds, if the worker was this process; and why it failed."""
 
 
@@ -251,17 +251,17 @@ class Job(NamedTuple):
         """Return True if a run has its result."""
         return is_done(self.root / run.spec.name)
 
-    def train(self, specs: list[RunSpec]) -> Attempt:
+    def train(self, specs: list[RunSpec]) -> BatchResult:
         """Train a batch, in a worker."""
         folders = [self.root / spec.name for spec in specs]
         try:
             with ExitStack() as stack:
                 watch = self.watch
                 if self.log is not None:
-                    from pdrm.learning.sinks import log_tests
+                    from pdrm.learning.sinks import log_evaluations
 
-                    watch = stack.enter_context(log_tests(self.log, specs, folders))
-                policies = execute(specs, folders, watch, largest_policy=self.largest_policy)
+                    watch = stack.enter_context(log_evaluations(self.log, specs, folders))
+                policies = train_batch(specs, folders, watch, largest_policy=self.largest_policy)
         except Exception as error:
             if self.in_process or isinstance(error, PdrmError):
                 return {}, error
@@ -269,7 +269,9 @@ class Job(NamedTuple):
         return policies if self.in_process else {}, None
 
 
-def _train_batches(batches: list[Batch], workers: Workers, job: Job) -> list[tuple[Batch, Attempt]]:
+def _train_batches(
+    batches: list[Batch], workers: Workers, job: Job
+) -> list[tuple[Batch, BatchResult]]:
     """Train batches, as many at a time as there are workers; an exception means that a worker died."""
     # No more workers than batches, but not one alone: that would be this process, which a run could end.
     started = replace(workers, count=min(workers.count, max(2, len(batches))))

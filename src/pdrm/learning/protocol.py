@@ -19,15 +19,15 @@ from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import kind_of
 from pdrm.learning.settings import (
     DEEP_DEFAULTS,
+    EVALUATIONS_PER_RUN,
     PAPER_SETTINGS,
     SOURCE,
     TABULAR_DEFAULTS,
-    TESTS_PER_RUN,
     BuiltInAgent,
     check_count,
     check_known,
     field_values,
-    plain,
+    to_json_value,
 )
 from pdrm.task import Task, hash_source
 
@@ -197,7 +197,7 @@ class ThirdPartyAgent:
         identity = {
             "class": kind.__qualname__,
             SOURCE: hash_source(kind),
-            "fields": plain(field_values(self.agent)),
+            "fields": to_json_value(field_values(self.agent)),
         }
         object.__setattr__(self, "identity", identity)
 
@@ -236,7 +236,7 @@ class ThirdPartyAgent:
     @property
     def between_tests(self) -> int:
         """Training between two evaluations, in its unit."""
-        return self.test_every or max(1, self.total // TESTS_PER_RUN)
+        return self.test_every or max(1, self.total // EVALUATIONS_PER_RUN)
 
     def record(self) -> dict[str, Any]:
         """What identifies the agent, and the length of training, as JSON values."""

@@ -55,11 +55,11 @@ CHECKPOINT_DONE, CHECKPOINT_CURVE = "run.done", "run.curve"
 # --- The learner
 
 
-def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
+def start_run(agent: AnyAgent, task: Task, seed: int) -> Learner:
     """Begin a run of a table, or of somebody's agent.
 
     >>> from pdrm.learning import CpRM, Until
-    >>> learner = begin(CpRM(k=1), Task("maze-5x5"), seed=0)
+    >>> learner = start_run(CpRM(k=1), Task("maze-5x5"), seed=0)
     >>> learner.advance(Until(episodes=3))
     >>> learner.episodes
     3
@@ -76,14 +76,14 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     return SummaryLearner(task, agent, seed)
 
 
-def begin_all(specs: Sequence[RunSpec]) -> Sequence[Learner]:
+def start_runs(specs: Sequence[RunSpec]) -> Sequence[Learner]:
     """Begin the runs of a batch, those of networks side by side."""
     deep = [spec.agent for spec in specs if isinstance(spec.agent, Deep)]
     if not deep:
-        return [begin(spec.agent, spec.task, spec.seed) for spec in specs]
-    from pdrm.learning.deep.network_learner import begin_networks
+        return [start_run(spec.agent, spec.task, spec.seed) for spec in specs]
+    from pdrm.learning.deep.network_learner import start_networks
 
-    return begin_networks([spec.task for spec in specs], deep, [spec.seed for spec in specs])
+    return start_networks([spec.task for spec in specs], deep, [spec.seed for spec in specs])
 
 
 # --- The spec
@@ -139,7 +139,7 @@ class RunSpec:
         if isinstance(agent, ThirdPartyAgent):
             return
         if not isinstance(agent, Deep):
-            begin(agent, task, self.seed)
+            start_run(agent, task, self.seed)
             return
         if isinstance(task.domain, OwnEnvironment):
             fault = f"agent `{agent.name}` needs a domain of arrays, and `{task.name}` is an environment"
@@ -201,7 +201,7 @@ def is_done(folder: Path) -> bool:
 
 
 @contextmanager
-def hold(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Lock the run's folder (released when the process exits)."""
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -31,7 +31,7 @@ from pdrm.files import (
     read_arrays,
     write_atomically,
 )
-from pdrm.learning.evaluation import COLUMNS, Curve, make_test, write_test
+from pdrm.learning.evaluation import COLUMNS, Curve, evaluate_policy, format_evaluation
 from pdrm.learning.protocol import (
     BuiltInLearner,
     EvaluationResult,
@@ -55,11 +55,11 @@ from pdrm.learning.run_folder import (
     SPEC,
     TIMING,
     RunSpec,
-    begin_all,
-    hold,
     is_done,
+    lock_folder,
     read_checkpoint,
     remove_leftovers,
+    start_runs,
     write_checkpoint,
     write_json,
     write_progress,
@@ -127,7 +127,7 @@ def defer_interrupt() -> Iterator[Callable[[], None]]:
 
 # --- One run, or several side by side
 
-Placed = tuple[RunSpec, Path]
+SpecAndFolder = tuple[RunSpec, Path]
 """A run and its folder."""
 
 
@@ -193,10 +193,12 @@ class RunInProgress:
             test = learner.test(agent.test_episodes, self.tested)
         else:
             policy = learner.policy()
-            test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, self.tested)
+            test = evaluate_policy(
+                self.spec.task, policy, agent.k, agent.test_episodes, self.tested
+            )
         if not self.tested and isinstance(agent, ThirdPartyAgent):
             self.save_policy()  # if it cannot be kept, say so now
-        self.curve += write_test(test, learner.episodes, learner.steps)
+        self.curve += format_evaluation(test, learner.episodes, learner.steps)
         self.tested += 1
         return test
 
@@ -258,7 +260,7 @@ class RunInProgress:
         return self.learner.policy() if written is None else None
 
 
-def execute(
+def train_batch(
     specs: Sequence[RunSpec],
     folders: Sequence[Path],
     watch: Watch | None = None,
@@ -281,8 +283,8 @@ def execute(
     diverged: Diverged | None = None
     with ExitStack() as stack:
         for folder in sorted(folders):
-            stack.enter_context(hold(ensure_folder(folder)))
-        side_by_side: dict[int, list[Placed]] = {}
+            stack.enter_context(lock_folder(ensure_folder(folder)))
+        side_by_side: dict[int, list[SpecAndFolder]] = {}
         for spec, folder in zip(specs, folders, strict=True):
             if not is_done(folder):
                 arrays = read_checkpoint(folder)
@@ -302,7 +304,9 @@ def execute(
     return policies
 
 
-def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict[str, Policy]:
+def _train(
+    runs: list[SpecAndFolder], watch: Watch | None, largest: int | None
+) -> dict[str, Policy]:
     """Train runs side by side; returns the policies that no file can hold."""
     began = time.perf_counter()
     courses = _begin(runs)
@@ -340,7 +344,7 @@ def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict
     return {run: policy for run, policy in kept.items() if policy is not None}
 
 
-def _begin(runs: list[Placed]) -> list[RunInProgress]:
+def _begin(runs: list[SpecAndFolder]) -> list[RunInProgress]:
     """The runs before their first step, or where their checkpoints left them."""
     for spec, folder in runs:
         remove_leftovers(folder)
@@ -350,7 +354,7 @@ def _begin(runs: list[Placed]) -> list[RunInProgress]:
         # Which states mean success changes nothing in the run, and is not part of the id.
         write_json(folder / SPEC, {**spec.record(), "success": spec.task.success})
         write_progress(folder, 0)
-    learners = begin_all([spec for spec, _ in runs])
+    learners = start_runs([spec for spec, _ in runs])
     courses = [RunInProgress(*run, learner) for run, learner in zip(runs, learners, strict=True)]
     for course in courses:
         course.resume()

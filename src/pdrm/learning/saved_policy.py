@@ -23,7 +23,7 @@ from pdrm.files import (
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
 from pdrm.learning.protocol import PolicyLoader, ThirdPartyAgent
-from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, begin, find_run, read_spec
+from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, find_run, read_spec, start_run
 from pdrm.learning.tabular.hierarchical import TOP
 from pdrm.learning.tabular.policy import (
     VERSION,
@@ -57,7 +57,7 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
         arrays = read_arrays(path.read_bytes())
     if isinstance(agent.agent, PolicyLoader):
         return agent.agent.load_policy(task, arrays)
-    learner: Any = begin(agent, task, spec.seed)
+    learner: Any = start_run(agent, task, spec.seed)
     learner.load(arrays)  # its `save` wrote the file
     return learner.policy()
 

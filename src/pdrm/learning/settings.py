@@ -26,7 +26,7 @@ from pdrm.task import DISCOUNTS, hash_source
 if TYPE_CHECKING:
     from pdrm.task import Task
 
-MOST = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 """The largest number of episodes, steps, updates or symbols."""
 FULL, NOTHING = "full", "none"
 """Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
@@ -36,7 +36,7 @@ SOURCE = "source"
 """In the record of an agent: the hash of the source of a class or function, which a file cannot hold."""
 LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
 """The units of training, and the settings that say how long it is."""
-TESTS_PER_RUN = 20
+EVALUATIONS_PER_RUN = 20
 """Unless an agent says how much training is between two."""
 Number = Any
 """A number, or a traced scalar array: runs that differ in such a number alone are one compiled program."""
@@ -112,7 +112,7 @@ class BuiltInAgent(ABC):
     @property
     def between_tests(self) -> int:
         """Training between two evaluations, in the agent's unit."""
-        return self.test_every or max(1, self.total // TESTS_PER_RUN)
+        return self.test_every or max(1, self.total // EVALUATIONS_PER_RUN)
 
     @abstractmethod
     def defaults_for(self, task: Task) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class BuiltInAgent(ABC):
         for field in fields(self):
             value = own[field.name]
             is_whole = isinstance(value, Integral) and str(field.type).startswith("float")
-            record[field.name] = plain(float(value) if is_whole else value)
+            record[field.name] = to_json_value(float(value) if is_whole else value)
         return record
 
 
@@ -145,12 +145,12 @@ def field_values(agent: object) -> dict[str, Any]:
     return dict(vars(agent))
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A JSON value, or a text of it; of a function or a class the hash of its source."""
     if isinstance(value, tuple | list):
-        return [plain(one) for one in value]
+        return [to_json_value(one) for one in value]
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): to_json_value(one) for name, one in value.items()}
     if isinstance(value, str | bool | None):
         return value
     if isinstance(value, Integral):
@@ -201,7 +201,7 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
         right, wanted = isinstance(value, bool), "true or false"
     elif kind == "int":
         least = 0 if name in FROM_ZERO else 1
-        right, wanted = _is_count(value, least), f"an integer from {least} to {MOST:,}"
+        right, wanted = _is_count(value, least), f"an integer from {least} to {MAX_COUNT:,}"
     elif kind not in ("float", "Number") or (hasattr(value, "dtype") and not is_number):
         return
     else:
@@ -218,7 +218,7 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
 
 def _is_count(value: Any, least: int) -> bool:
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
-    return is_integer and least <= int(value) <= MOST
+    return is_integer and least <= int(value) <= MAX_COUNT
 
 
 def bad_setting(name: str, value: object, wanted: str) -> BadSetting:
@@ -300,7 +300,7 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
 
 # --- Usual settings: the paper's, Stable-Baselines3's, and those tuned for WaterWorld
 
-OPERATIONS = 30_000
+DEFAULT_OPERATIONS_PER_EPISODE = 30_000
 """Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
 about what the paper's 0.03 seconds an episode allow."""
 

@@ -90,7 +90,9 @@ class WeightsAndBiases(Sink):
 
 
 @contextmanager
-def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
+def log_evaluations(
+    tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]
+) -> Iterator[Watch]:
     """A watch that logs every evaluation of the runs with the tool of that name, in their folders."""
     sinks: dict[str, Sink] = {}
     with ExitStack() as stack:

@@ -21,12 +21,12 @@ from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN, PPO, SAC
 from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
 from pdrm.learning.deep.deep_training import batch_key, make_algorithm, product_for, train_together
-from pdrm.learning.deep.networks import Judged
+from pdrm.learning.deep.networks import PolicyOutputs
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.evaluation import play_policy
 from pdrm.learning.run import Run
 from pdrm.learning.run_folder import CHECKPOINT, RunSpec, is_done, read_checkpoint
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_loop import train_batch
 from pdrm.learning.saved_policy import load_policy
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
@@ -57,7 +57,7 @@ def test_the_loss_is_that_of_stable_baselines3():
     logits, action = rng.normal(size=(rows, 3)).astype(np.float32), rng.integers(3, size=rows)
     settings = PPO(clip_range=0.15, clip_range_vf=0.5, ent_coef=0.01, vf_coef=0.7)
     batch = Batch(np.zeros(rows), action, old, old_value, gain)
-    judged = Judged(logits, value, np.zeros(0))
+    judged = PolicyOutputs(logits, value, np.zeros(0))
     ours = jax.jit(lambda *seen: ppo_loss(settings, *seen)[0])(
         batch, judged, np.ones(rows, np.float32)
     )
@@ -83,7 +83,10 @@ def test_rows_that_only_fill_up_do_not_count():
 
     @jax.jit
     def loss(cut, weight):
-        action, judged = jnp.zeros(len(weight), jnp.int32), Judged(cut[:2].T, cut[2], jnp.zeros(0))
+        action, judged = (
+            jnp.zeros(len(weight), jnp.int32),
+            PolicyOutputs(cut[:2].T, cut[2], jnp.zeros(0)),
+        )
         return ppo_loss(PPO().resolved(), Batch(cut[0], action, *cut[2:]), judged, weight)[0]
 
     assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(
@@ -146,7 +149,7 @@ def runs(folder, *agents):
 def whole(tmp_path_factory):
     """The folder of two runs that were not stopped, and what their watcher was told."""
     folder, told = tmp_path_factory.mktemp("whole"), []
-    execute(*runs(folder), told.append)
+    train_batch(*runs(folder), told.append)
     return folder, told
 
 
@@ -162,7 +165,7 @@ def test_an_episode_shows_what_the_network_sees_and_takes_the_actions_that_it_ch
     whole, tmp_path
 ):
     """Without the machine, with the whole stack, and pushes in any direction."""
-    execute(*runs(tmp_path, replace(TINY, k="full", depth=8)))
+    train_batch(*runs(tmp_path, replace(TINY, k="full", depth=8)))
     for folder in (whole[0] / "1", tmp_path / "0"):
         assert Run.load(folder).episode()[-1].action in (0, 1)
     task = Task(WaterWorld(step_limit=20), "water")
@@ -188,7 +191,7 @@ def stopped(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stopped")
     for presses in (1, 2):
         with pytest.raises(KeyboardInterrupt):
-            execute(*runs(folder), press(presses))
+            train_batch(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
         done = {int(read_checkpoint(one)["run.done"]) for one in runs(folder)[1]}
         assert done == {128 * presses}
@@ -197,7 +200,7 @@ def stopped(tmp_path_factory):
 
 def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
-    execute(*runs(tmp_path))
+    train_batch(*runs(tmp_path))
     for file in (
         f"{seed}/{name}"
         for seed in (0, 1)
@@ -223,7 +226,7 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     (tmp_path / "1" / CHECKPOINT).unlink()
     told = []
-    execute(*runs(tmp_path), told.append)
+    train_batch(*runs(tmp_path), told.append)
     done = sorted((status.spec.seed, status.done) for status in told)
     assert done == [(0, 384), (1, 128), (1, 256), (1, 384)]
     assert all(map(is_done, runs(tmp_path)[1]))
@@ -266,7 +269,7 @@ def test_a_policy_acts_on_nothing_that_it_never_saw(whole):
 def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
     """Echo with room for two letters at most; the share is told on the way and kept."""
     told = []
-    execute(*runs(tmp_path, replace(TINY, depth=3)), told.append)
+    train_batch(*runs(tmp_path, replace(TINY, depth=3)), told.append)
     shares = [status.facts["truncated_by_stack"] for status in told]
     assert len(shares) == 3
     assert all(0 < share <= 1 for share in shares)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pdrm.learning.agents import PPO
-from pdrm.learning.deep.algorithm import HEIGHTS, begin_envs, step_envs
-from pdrm.learning.deep.deep_training import product_for, settle
+from pdrm.learning.deep.algorithm import MAX_RESTART_HEIGHT, begin_envs, step_envs
+from pdrm.learning.deep.deep_training import product_for, with_all_defaults
 from pdrm.product.jax_env.jax_domain import make_key
 from pdrm.task import Task
 
@@ -24,7 +24,7 @@ def situations(state):
 def walk(name, share, seed=0):
     """The situations met before each step, those that episodes begin with after it, and their clocks."""
     task, settings = Task(name), PPO(n_envs=16, restarts=share)
-    product = product_for(task, settle(task, settings))
+    product = product_for(task, with_all_defaults(task, settings))
     envs = begin_envs(product, settings, make_key(seed), restarts=share > 0)
     step = jax.jit(lambda envs, action: step_envs(product, envs, action, share))
     starts = {one[0] for one in situations(envs.state)}
@@ -55,7 +55,7 @@ def test_episodes_begin_in_situations_that_were_met_or_at_a_start(name):
     assert set(elsewhere) <= met
     assert 0.25 < len(elsewhere) / len(begun) < 0.75
     assert all(clock == 0 for _, clock in begun)
-    assert all(height <= HEIGHTS for _, _, height, *_ in elsewhere)
+    assert all(height <= MAX_RESTART_HEIGHT for _, _, height, *_ in elsewhere)
     assert len({state for _, state, *_ in elsewhere}) > 1  # more than one machine state
 
 
@@ -66,5 +66,5 @@ def test_without_restarts_every_episode_begins_at_a_start():
 
 
 def test_an_agent_that_sees_nothing_of_the_machine_begins_at_starts():
-    assert settle(Task("maze-5x5"), PPO(k="none")).restarts == 0
-    assert settle(Task("maze-5x5"), PPO()).restarts == PPO().resolved().restarts
+    assert with_all_defaults(Task("maze-5x5"), PPO(k="none")).restarts == 0
+    assert with_all_defaults(Task("maze-5x5"), PPO()).restarts == PPO().resolved().restarts

@@ -75,11 +75,11 @@ class Algorithm(ABC):
 
 # --- Environments of training.
 
-TO_ACT = 0xA511E9B3
+ACTION_SALT = 0xA511E9B3
 """Keeps the keys that actions are drawn with apart from the environment's own."""
 
 
-class Visited(NamedTuple):
+class RestartPool(NamedTuple):
     """Situations met in training, in which episodes can begin."""
 
     state: ProductState  # [ROOM]: the last one met, for each environment state, machine state and height of the stack
@@ -93,7 +93,7 @@ class Envs(NamedTuple):
     ended: Array  # the number of episodes that ended so far
     cut_off: Array  # the number of those that a full stack truncated
     fault: Array  # the highest status so far that stops training: UNDEFINED; OVERFLOW or FINISHED as an episode begins
-    visited: Visited | None = None  # where episodes can begin in addition to the start
+    visited: RestartPool | None = None  # where episodes can begin in addition to the start
 
 
 def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool = False) -> Envs:
@@ -107,16 +107,18 @@ def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool 
     envs = Envs(state, none, none, status)
     if not restarts:
         return envs
-    first = jax.tree.map(lambda part: jnp.broadcast_to(part[0], (ROOM, *part.shape[1:])), state)
-    return envs._replace(visited=Visited(first, jnp.zeros(ROOM, jnp.bool_)))
+    first = jax.tree.map(
+        lambda part: jnp.broadcast_to(part[0], (RESTART_POOL_SIZE, *part.shape[1:])), state
+    )
+    return envs._replace(visited=RestartPool(first, jnp.zeros(RESTART_POOL_SIZE, jnp.bool_)))
 
 
 def action_keys(envs: Envs) -> Key:
     """[N]: a key for each environment's next action."""
-    return key_of(envs.state.key ^ jnp.uint32(TO_ACT), envs.state.clock)
+    return key_of(envs.state.key ^ jnp.uint32(ACTION_SALT), envs.state.clock)
 
 
-class Stepped(NamedTuple):
+class EnvStep(NamedTuple):
     """A step of all, [N] each."""
 
     envs: Envs  # after it, ended ones restarted
@@ -125,7 +127,7 @@ class Stepped(NamedTuple):
     over: Array  # whether the episode ended
 
 
-def step_envs(product: JaxProduct, envs: Envs, action: Array, restarts: Number = 0.0) -> Stepped:
+def step_envs(product: JaxProduct, envs: Envs, action: Array, restarts: Number = 0.0) -> EnvStep:
     """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin in situations of earlier ones."""
     last, outcome = jax.vmap(product.step)(envs.state, action)
     over = outcome.terminated | outcome.truncated
@@ -133,7 +135,7 @@ def step_envs(product: JaxProduct, envs: Envs, action: Array, restarts: Number =
     visited = envs.visited
     if visited is not None:
         visited = note_visits(visited, last, over)
-        elsewhere = over & visited.known.any() & (draw_shares(state.key, RESTART) < restarts)
+        elsewhere = over & visited.known.any() & (draw_shares(state.key, RESTART_SALT) < restarts)
         state = jax.vmap(select)(elsewhere, draw_visited(visited, state), state)
         begun = jnp.where(elsewhere, OK, begun)
     undefined = jnp.where(outcome.status == UNDEFINED, UNDEFINED, OK)
@@ -144,45 +146,45 @@ def step_envs(product: JaxProduct, envs: Envs, action: Array, restarts: Number =
         jnp.maximum(envs.fault, jnp.maximum(begun, undefined)),
         visited,
     )
-    return Stepped(after, last, outcome, over)
+    return EnvStep(after, last, outcome, over)
 
 
 # --- Beginning in situations of earlier episodes.
 
-HEIGHTS = 32
+MAX_RESTART_HEIGHT = 32
 """The highest stack of a situation that is kept."""
-ROOM = 4_096
+RESTART_POOL_SIZE = 4_096
 """Situations that are kept. If there are more, they share places."""
-SLOTS = 8
+RESTARTS_PER_STATE = 8
 """Situations kept for each machine state and height if states are not numbered."""
-RESTART = 0x4E570000
+RESTART_SALT = 0x4E570000
 """Keeps the keys of restarts apart from those of the episode."""
 
 
-def note_visits(visited: Visited, met: ProductState, over: Array) -> Visited:
+def note_visits(visited: RestartPool, met: ProductState, over: Array) -> RestartPool:
     """Keep the situations that were met, [N], unless the episode is over."""
     machine, numbers = met.configuration, jnp.arange(len(over))
     numbered = isinstance(met.environment, Array) and met.environment.ndim == 1
-    where = met.environment if numbered else key_of(met.key, met.clock) % SLOTS
+    where = met.environment if numbered else key_of(met.key, met.clock) % RESTARTS_PER_STATE
     key = key_of(machine.state.astype(jnp.uint32), machine.height)
-    place = (key_of(key, where) % ROOM).astype(jnp.int32)
-    place = jnp.where(over | (machine.height > HEIGHTS), ROOM, place)
+    place = (key_of(key, where) % RESTART_POOL_SIZE).astype(jnp.int32)
+    place = jnp.where(over | (machine.height > MAX_RESTART_HEIGHT), RESTART_POOL_SIZE, place)
     # One for each place: otherwise the order of writing would matter.
-    last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
-    place = jnp.where(last[place] == numbers, place, ROOM)
+    last = jnp.full(RESTART_POOL_SIZE + 1, -1).at[place].max(numbers)
+    place = jnp.where(last[place] == numbers, place, RESTART_POOL_SIZE)
 
-    kept: Visited = jax.tree.map(
+    kept: RestartPool = jax.tree.map(
         lambda old, new: old.at[place].set(new, mode="drop"),
         visited,
-        Visited(met, jnp.ones_like(over)),
+        RestartPool(met, jnp.ones_like(over)),
     )
     return kept
 
 
-def draw_visited(visited: Visited, begun: ProductState) -> ProductState:
+def draw_visited(visited: RestartPool, begun: ProductState) -> ProductState:
     """[N]: situations that were met, drawn uniformly with the keys of episodes that have just begun."""
     count = jnp.cumsum(visited.known)
-    drawn = (draw_shares(begun.key, RESTART + 1) * count[-1]).astype(jnp.int32)
+    drawn = (draw_shares(begun.key, RESTART_SALT + 1) * count[-1]).astype(jnp.int32)
     place = jnp.searchsorted(count, jnp.minimum(drawn, count[-1] - 1) + 1)
     there = take(visited.state, place)
     return there._replace(key=begun.key, clock=jnp.zeros_like(there.clock))
@@ -207,7 +209,7 @@ def scale_reward(settings: Deep, reward: Array) -> Array:
 
 # --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
 
-TESTS = 0x7E57
+EVALUATION_SALT = 0x7E57
 """Keeps the keys of evaluations apart from those of training."""
 
 
@@ -268,7 +270,7 @@ Playing = tuple[ProductState, Carry, Episodes]
 
 def play(algorithm: Algorithm, network: Any, seed: Array | int, episodes: int) -> Episodes:
     """Episodes side by side, each up to its end or the limit."""
-    product, key = algorithm.product, key_of(make_key(seed), TESTS)
+    product, key = algorithm.product, key_of(make_key(seed), EVALUATION_SALT)
     state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     none = jnp.zeros(episodes, jnp.bool_)
     first = Episodes(paid, paid, state.clock, state.configuration.state, none, none, status, none)

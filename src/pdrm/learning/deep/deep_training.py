@@ -23,7 +23,13 @@ from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of
-from pdrm.learning.deep.algorithm import HEIGHTS, Algorithm, Episodes, check_followed, play
+from pdrm.learning.deep.algorithm import (
+    MAX_RESTART_HEIGHT,
+    Algorithm,
+    Episodes,
+    check_followed,
+    play,
+)
 from pdrm.learning.deep.networks import stack_trees, take
 from pdrm.learning.deep.off_policy import DQNAlgorithm, SACAlgorithm
 from pdrm.learning.deep.ppo import PPOAlgorithm, RecurrentAlgorithm
@@ -62,9 +68,9 @@ def make_algorithm(product: JaxProduct, agent: Deep) -> Algorithm:
 Numbers = dict[str, Any]
 """Numbers that differ from run to run, by name, [runs] each."""
 
-LEAST = 32
+MIN_DEPTH = 32
 """Symbols that a stack always has room for."""
-MOST, MAX_SEEN = 1024, 512
+MAX_DEPTH, MAX_WHOLE_STACK_DEPTH = 1024, 512
 """Symbols at most, and if the whole stack is seen; higher stacks end their episode, and are reported."""
 WATER_MACHINES = ("water", "water-strict")
 """Their stacks have at most nine symbols, because WaterWorld's balls 2 to 9 are touched once each."""
@@ -84,25 +90,27 @@ def needed_depth(task: Task, agent: Deep) -> int:
     [334, 41]
     """
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
-        return LEAST
-    most = MAX_SEEN if agent.k == FULL else MOST
+        return MIN_DEPTH
+    most = MAX_WHOLE_STACK_DEPTH if agent.k == FULL else MAX_DEPTH
     highest = max_stack_height(task.pushdown, int(task.domain.step_limit) + 1, most)
     if isinstance(agent, PPO) and agent.restarts:
-        highest = min(most, highest) + HEIGHTS  # an episode may begin with as many symbols
-    return max(LEAST, min(most, highest))
+        highest = (
+            min(most, highest) + MAX_RESTART_HEIGHT
+        )  # an episode may begin with as many symbols
+    return max(MIN_DEPTH, min(most, highest))
 
 
-IMAGINED = 8
+DEFAULT_COUNTERFACTUALS = 8
 """Counterfactual experiences for each sampled one, if an agent leaves it to the task."""
 MAX_SCALED_REWARD = 10.0
 """The largest reward that networks see, likewise."""
 
 
-def settle(task: Task, agent: Deep) -> Deep:
+def with_all_defaults(task: Task, agent: Deep) -> Deep:
     """The agent with what it leaves to the task: also depth, the scale of rewards, shaping, restarts and counterfactual experiences.
 
     >>> from pdrm.learning.agents import DQN
-    >>> [(one.reward_scale, one.counterfactuals) for one in (settle(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
+    >>> [(one.reward_scale, one.counterfactuals) for one in (with_all_defaults(Task("maze-5x5"), DQN(shaping=shaping)) for shaping in ("none", "auto"))]
     [(0.0001, 8), (0.0001, 0)]
     """
     agent = agent.resolved(task)
@@ -126,7 +134,7 @@ def settle(task: Task, agent: Deep) -> Deep:
         seen = depth if agent.k == FULL else int(agent.k)
         with suppress(BadSetting):  # they would teach nothing, or their stacks have too many tops
             choose_symbols(task.pushdown, seen, depth, agent.n_steps)
-            copies = IMAGINED
+            copies = DEFAULT_COUNTERFACTUALS
     return replace(agent, counterfactuals=copies)
 
 
@@ -139,8 +147,8 @@ def domain_for(world: Any, agent: Deep) -> JaxDomain:
 
 def product_for(task: Task, agent: Deep) -> JaxProduct:
     """The task's product as the agent sees it, with the potential of its shaping. Without a view, the machine's part is zeros."""
-    agent = settle(task, agent)
-    world, machine, depth = task.domain, task.pushdown, agent.depth or LEAST
+    agent = with_all_defaults(task, agent)
+    world, machine, depth = task.domain, task.pushdown, agent.depth or MIN_DEPTH
     domain = domain_for(world, agent)
     product = jax_product(domain, machine, agent.view or TopK(1), depth=depth)
     product = replace(product, visible=float(agent.k != NOTHING))
@@ -170,7 +178,7 @@ def own_numbers(task: Task, agent: Deep) -> dict[str, float]:
 
 def batch_key(task: Task, agent: Deep) -> str:
     """Runs with equal keys can be trained side by side."""
-    agent = settle(task, agent)
+    agent = with_all_defaults(task, agent)
     numbers: dict[str, Any] = dict.fromkeys(own_numbers(task, agent), 1.0)
     where, settings = task.record(), agent.record() | numbers
     if agent.k == NOTHING:
@@ -278,7 +286,7 @@ def train_together(
     tasks: Sequence[Task], agents: Sequence[Deep], seeds: Sequence[int]
 ) -> DeepTraining:
     """Runs that have one `batch_key`, before their first step."""
-    resolved = [settle(task, agent) for task, agent in zip(tasks, agents, strict=True)]
+    resolved = [with_all_defaults(task, agent) for task, agent in zip(tasks, agents, strict=True)]
     task, agent = tasks[0], resolved[0]
     product = product_for(task, agent)
     own = [own_numbers(*run) for run in zip(tasks, resolved, strict=True)]

@@ -17,7 +17,7 @@ from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
 from pdrm.task import Task
 
 
-def begin_networks(
+def start_networks(
     tasks: Sequence[Task], agents: Sequence[Deep], seeds: Sequence[int]
 ) -> list[NetworkLearner]:
     """The learners of runs that have one `batch_key`, before their first step."""

@@ -142,7 +142,7 @@ class ActorCritic(NamedTuple):
     log_deviation: Array  # [action size]: of the Gaussian; empty if actions are discrete
 
 
-class Judged(NamedTuple):
+class PolicyOutputs(NamedTuple):
     """The networks' outputs for observations: distributions over actions, and values."""
 
     action: Array  # [B, A]: logits; or [B, action size]: means
@@ -170,20 +170,20 @@ def new_actor_critic(
     )
 
 
-def judge(network: ActorCritic, observation: Array) -> Judged:
+def judge(network: ActorCritic, observation: Array) -> PolicyOutputs:
     """observation: [B, inputs], or [2, B, inputs] with one for each network."""
     both = jnp.broadcast_to(observation, (2, *observation.shape[-2:]))
     x = apply_hidden(network.hidden, both, jnp.tanh)
     value = apply(network.value, x[CRITIC])[..., 0]
-    return Judged(apply(network.action, x[ACTOR]), value, network.log_deviation)
+    return PolicyOutputs(apply(network.action, x[ACTOR]), value, network.log_deviation)
 
 
-def best_action(judged: Judged) -> Array:
+def best_action(judged: PolicyOutputs) -> Array:
     """[B] or [B, action size]: the likeliest actions."""
     return judged.action.argmax(axis=-1).astype(jnp.int32) if judged.discrete else judged.action
 
 
-def sample_action(judged: Judged, keys: Key) -> Array:
+def sample_action(judged: PolicyOutputs, keys: Key) -> Array:
     """[B] or [B, action size]: an action for each row, drawn with that row's key."""
     size = judged.action.shape[-1]
     if not judged.discrete:
@@ -205,7 +205,7 @@ def draw_normals(keys: Key, count: int) -> Array:
     return radius * jnp.cos(2 * jnp.pi * number[:, count:])
 
 
-def log_probability(judged: Judged, action: Array) -> Array:
+def log_probability(judged: PolicyOutputs, action: Array) -> Array:
     """[B]: of the actions."""
     if judged.discrete:
         logits = jax.nn.log_softmax(judged.action)
@@ -214,7 +214,7 @@ def log_probability(judged: Judged, action: Array) -> Array:
     return -0.5 * (away * away + LOG_2_PI).sum(axis=-1) - judged.log_deviation.sum()
 
 
-def entropy(judged: Judged) -> Array:
+def entropy(judged: PolicyOutputs) -> Array:
     """[B]: of the distributions over actions."""
     if judged.discrete:
         logits = jax.nn.log_softmax(judged.action)
@@ -237,7 +237,7 @@ class Lstm(NamedTuple):
     bias: Array  # [..., 4 · units]
 
 
-class Memory(NamedTuple):
+class LstmState(NamedTuple):
     """The memory of an LSTM."""
 
     hidden: Array  # [..., units]
@@ -255,20 +255,20 @@ def gate_inputs(network: Lstm, x: Array) -> Array:
     return x @ network.inputs + network.bias[..., None, :]
 
 
-def open_gates(cell: Array, gates: Array) -> Memory:
+def open_gates(cell: Array, gates: Array) -> LstmState:
     """The memory after a step, given the cell before it and the gates before their activation, [..., B, 4 · units]."""
     enter, forget, new, out = jnp.split(gates, 4, axis=-1)
     cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
-    return Memory(jax.nn.sigmoid(out) * jnp.tanh(cell), cell)
+    return LstmState(jax.nn.sigmoid(out) * jnp.tanh(cell), cell)
 
 
-def keep(memory: Memory, kept: Array) -> Memory:
+def keep(memory: LstmState, kept: Array) -> LstmState:
     """The memory, emptied where an episode starts. kept: [B], 0 there and else 1."""
-    return Memory(memory.hidden * kept[:, None], memory.cell * kept[:, None])
+    return LstmState(memory.hidden * kept[:, None], memory.cell * kept[:, None])
 
 
 @jax.custom_vjp
-def unroll(weight: Array, first: Memory, share: Array, kept: Array) -> Array:
+def unroll(weight: Array, first: LstmState, share: Array, kept: Array) -> Array:
     """The hidden memories of whole sequences, [T, ..., B, units].
 
     weight: `Lstm.hidden`; first: before the first step; share: [T, ..., B, 4 · units]; kept: [T, B].
@@ -276,8 +276,8 @@ def unroll(weight: Array, first: Memory, share: Array, kept: Array) -> Array:
     return _forward(weight, first, share, kept)[0]
 
 
-def _forward(weight: Array, first: Memory, share: Array, kept: Array) -> tuple[Array, Any]:
-    def step(memory: Memory, now: tuple[Array, Array]) -> tuple[Memory, Any]:
+def _forward(weight: Array, first: LstmState, share: Array, kept: Array) -> tuple[Array, Any]:
+    def step(memory: LstmState, now: tuple[Array, Array]) -> tuple[LstmState, Any]:
         before = keep(memory, now[1])
         after, back = jax.vjp(open_gates, before.cell, now[0] + before.hidden @ weight)
         return after, (after.hidden, before.hidden, back)
@@ -286,19 +286,19 @@ def _forward(weight: Array, first: Memory, share: Array, kept: Array) -> tuple[A
     return hidden, (weight, kept, before, backs)
 
 
-def _backward(saved: Any, slopes: Array) -> tuple[Array, Memory, Array, Array]:
+def _backward(saved: Any, slopes: Array) -> tuple[Array, LstmState, Array, Array]:
     """The gradients, given those of the hidden memories; `kept` has none."""
     weight, kept, before, backs = saved
     turned = jnp.swapaxes(weight, -1, -2)
 
-    def step(slope: Memory, now: Any) -> tuple[Memory, Array]:
+    def step(slope: LstmState, now: Any) -> tuple[LstmState, Array]:
         hidden, kept, back = now
-        cell, gates = back(Memory(slope.hidden + hidden, slope.cell))
-        return keep(Memory(gates @ turned, cell), kept), gates
+        cell, gates = back(LstmState(slope.hidden + hidden, slope.cell))
+        return keep(LstmState(gates @ turned, cell), kept), gates
 
     nothing = jnp.zeros_like(slopes[0])
     first, shares = jax.lax.scan(
-        step, Memory(nothing, nothing), (slopes, kept, backs), reverse=True, unroll=len(slopes)
+        step, LstmState(nothing, nothing), (slopes, kept, backs), reverse=True, unroll=len(slopes)
     )
     of_weight = jnp.einsum("t...nu,t...ng->...ug", before, shares)
     return of_weight, first, shares, jnp.zeros_like(kept)

@@ -26,12 +26,19 @@ from pdrm.learning.deep.algorithm import (
     scale_reward,
     step_envs,
 )
-from pdrm.learning.deep.replay import Experience, Row, Tops, Within, choose_symbols, sample_windows
+from pdrm.learning.deep.replay import (
+    Experience,
+    Row,
+    Tops,
+    WindowCarry,
+    choose_symbols,
+    sample_windows,
+)
 from pdrm.product.jax_env.jax_domain import Key, key_of
 from pdrm.product.jax_env.jax_product import OK, PackedConfiguration
 
 
-class Learnt(NamedTuple):
+class LearnerState(NamedTuple):
     """What an update changes."""
 
     network: Any
@@ -42,7 +49,7 @@ class Learnt(NamedTuple):
 class OffPolicyState(NamedTuple):
     """The state of a run."""
 
-    learnt: Learnt
+    learnt: LearnerState
     envs: Envs
     replay: Row  # [capacity, N, ...]: the buffer
     tops: Array  # [tops]: which tops of stacks were observed
@@ -61,7 +68,7 @@ class OffPolicyAlgorithm(Algorithm):
     settings: OffPolicy
 
     @abstractmethod
-    def begin_learning(self, network: Any) -> Learnt:
+    def begin_learning(self, network: Any) -> LearnerState:
         """Before the first update."""
 
     @abstractmethod
@@ -69,7 +76,7 @@ class OffPolicyAlgorithm(Algorithm):
         """[N] or [N, action size]: the actions of training; keys: [N]."""
 
     @abstractmethod
-    def update(self, state: OffPolicyState, learnt: Learnt, number: Array) -> Learnt:
+    def update(self, state: OffPolicyState, learnt: LearnerState, number: Array) -> LearnerState:
         """The result of one of the updates of an iteration."""
 
     @abstractmethod
@@ -109,7 +116,7 @@ class OffPolicyAlgorithm(Algorithm):
         """Collect, then learn, once `learning_starts` steps have been taken."""
         state = self.collect(state)
 
-        def update(learnt: Learnt, number: Array) -> tuple[Learnt, None]:
+        def update(learnt: LearnerState, number: Array) -> tuple[LearnerState, None]:
             return self.update(state, learnt, number), None
 
         after, _ = jax.lax.scan(update, state.learnt, jnp.arange(self.settings.gradient_steps))
@@ -188,19 +195,19 @@ class OffPolicyAlgorithm(Algorithm):
         """
         product, settings = self.product, self.settings
 
-        def step(now: Within, row: Row) -> tuple[Within, None]:
+        def step(now: WindowCarry, row: Row) -> tuple[WindowCarry, None]:
             after, paid, status = product.machine.step(now.configuration, row.label)
             ended = row.terminated | product.machine.final(after)
             gained = now.reward + now.discount * scale_reward(settings, row.reward + paid)
             weight = jnp.where(status == OK, now.weight, 0.0)
             going = ~ended & ~row.over & (after.height >= least)
             discount = now.discount * settings.discount
-            later = Within(after, row.after, gained, discount, ended, going, weight)
+            later = WindowCarry(after, row.after, gained, discount, ended, going, weight)
             return nn.select(now.going, later, now), None
 
         true, zero, one = jnp.bool_(True), jnp.float32(0), jnp.float32(1)
-        start = Within(configuration, rows.after[0], zero, one, ~true, true, one)
-        end: Within = jax.lax.scan(step, start, rows)[0]
+        start = WindowCarry(configuration, rows.after[0], zero, one, ~true, true, one)
+        end: WindowCarry = jax.lax.scan(step, start, rows)[0]
         last, terminated, discount = end.configuration, end.terminated, end.discount
         seen = product.seen(rows.before[0], configuration)
         following = product.seen(end.after, last)
@@ -223,9 +230,9 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         inputs, outputs = self.product.observation_size, self.product.domain.actions
         return nn.uniform_layers(rng, (inputs, *self.settings.net_arch, outputs))
 
-    def begin_learning(self, network: nn.Layers) -> Learnt:
+    def begin_learning(self, network: nn.Layers) -> LearnerState:
         """Before the first update."""
-        return Learnt(network, network, nn.ADAM_SMALL.init(network))
+        return LearnerState(network, network, nn.ADAM_SMALL.init(network))
 
     def choose(self, network: nn.Layers, seen: Array) -> Array:
         """[N]: the actions of highest value."""
@@ -242,7 +249,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         anything = (number[:, 1] * self.product.domain.actions).astype(jnp.int32)
         return jnp.where(number[:, 0] < epsilon, anything, self.choose(state.network, seen))
 
-    def update(self, state: OffPolicyState, learnt: Learnt, number: Array) -> Learnt:
+    def update(self, state: OffPolicyState, learnt: LearnerState, number: Array) -> LearnerState:
         """One step down the temporal difference error, by Huber's loss."""
         network, target, optimiser = learnt
         key = jax.random.fold_in(jax.random.key(key_of(state.key, 1)), number)
@@ -260,7 +267,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         network, optimiser = nn.apply_gradient(
             nn.ADAM_SMALL, network, optimiser, gradient, rate, norm
         )
-        return Learnt(network, target, optimiser)
+        return LearnerState(network, target, optimiser)
 
     def iterate(self, state: OffPolicyState) -> OffPolicyState:
         """Collect, then learn; the target network is moved by τ every `target_update_interval` steps."""
@@ -324,9 +331,9 @@ class SACAlgorithm(OffPolicyAlgorithm):
         weight = 1.0 if self.settings.ent_coef is None else self.settings.ent_coef
         return Networks(actor, critics, jnp.log(jnp.float32(weight)))
 
-    def begin_learning(self, network: Networks) -> Learnt:
+    def begin_learning(self, network: Networks) -> LearnerState:
         """Before the first update."""
-        return Learnt(network, network.critics, Networks(*map(nn.ADAM_SMALL.init, network)))
+        return LearnerState(network, network.critics, Networks(*map(nn.ADAM_SMALL.init, network)))
 
     def choose(self, network: Networks, seen: Array) -> Array:
         """[N, action size]: the means."""
@@ -339,7 +346,7 @@ class SACAlgorithm(OffPolicyAlgorithm):
         early = state.timesteps < self.settings.learning_starts
         return jnp.where(early, anything, sample_action(state.network.actor, seen, keys)[0])
 
-    def update(self, state: OffPolicyState, learnt: Learnt, number: Array) -> Learnt:
+    def update(self, state: OffPolicyState, learnt: LearnerState, number: Array) -> LearnerState:
         """One step each of the weight of entropy, the critics and the actor, and the slow copies moved by τ."""
         network, target, optimiser = learnt
         # Made here, not before the scan: the compiler would join operations in another way, and round others.
@@ -380,4 +387,4 @@ class SACAlgorithm(OffPolicyAlgorithm):
         actor, actor_optimiser = descend(network.actor, optimiser.actor, gradients)
         moved = optax.incremental_update(critics, target, self.settings.tau)
         optimisers = Networks(actor_optimiser, critics_optimiser, weight_optimiser)
-        return Learnt(Networks(actor, critics, log_weight), moved, optimisers)
+        return LearnerState(Networks(actor, critics, log_weight), moved, optimisers)

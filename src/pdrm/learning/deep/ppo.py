@@ -71,7 +71,7 @@ class Batch(NamedTuple):
     advantage: Array
 
 
-def ppo_loss(settings: PPO, batch: Batch, judged: nn.Judged, weight: Array) -> Pair:
+def ppo_loss(settings: PPO, batch: Batch, judged: nn.PolicyOutputs, weight: Array) -> Pair:
     """The loss, and the approximate Kullback-Leibler divergence from the old policy, as SB3 has them.
 
     weight: [B], 0 for rows that only fill up a batch.
@@ -99,7 +99,7 @@ def ppo_loss(settings: PPO, batch: Batch, judged: nn.Judged, weight: Array) -> P
 # --- The agent.
 
 
-class Between(NamedTuple):
+class RolloutCarry(NamedTuple):
     """Between two steps: the observations, the memories before and after them, and the networks' outputs."""
 
     envs: Envs
@@ -107,7 +107,7 @@ class Between(NamedTuple):
     start: Array  # [N]: whether what is seen is the first of an episode
     before: Carry
     after: Carry
-    judged: nn.Judged
+    judged: nn.PolicyOutputs
 
 
 class Sequences(NamedTuple):
@@ -154,11 +154,11 @@ class PPOAlgorithm(Algorithm):
 
     def judge(
         self, network: Any, memory: Carry, seen: Array, _start: Array
-    ) -> tuple[Carry, nn.Judged]:
+    ) -> tuple[Carry, nn.PolicyOutputs]:
         """The memories after one step of [N, inputs], and the networks' outputs."""
         return memory, nn.judge(network, seen)
 
-    def judge_sequences(self, network: Any, sequences: Sequences) -> nn.Judged:
+    def judge_sequences(self, network: Any, sequences: Sequences) -> nn.PolicyOutputs:
         """The networks' outputs for whole sequences, [S * T] rows."""
         return nn.judge(network, _merge(sequences.rows.observation))
 
@@ -187,7 +187,7 @@ class PPOAlgorithm(Algorithm):
         product, settings, count = self.product, self.settings, self.settings.n_envs
         observe = jax.vmap(product.observe)
 
-        def step(now: Between, _: None) -> tuple[Between, tuple[Any, ...]]:
+        def step(now: RolloutCarry, _: None) -> tuple[RolloutCarry, tuple[Any, ...]]:
             action = nn.sample_action(now.judged, action_keys(now.envs))
             stepped = step_envs(product, now.envs, action, settings.restarts)
             outcome = stepped.outcome
@@ -212,16 +212,18 @@ class PPOAlgorithm(Algorithm):
             )
             after = jax.tree.map(lambda part: part[:, :count], memory)
             judged = both._replace(action=both.action[:count], value=both.value[:count])
-            return Between(stepped.envs, seen[:count], stepped.over, now.after, after, judged), row
+            return RolloutCarry(
+                stepped.envs, seen[:count], stepped.over, now.after, after, judged
+            ), row
 
-        def sequence(now: Between, _: None) -> tuple[Between, Any]:
+        def sequence(now: RolloutCarry, _: None) -> tuple[RolloutCarry, Any]:
             # XLA makes a scan of one step the step itself.
             after, rows = jax.lax.scan(step, now, None, length=self.length)
             return after, (rows, now.before)
 
         seen = observe(state.envs.state)
         after, judged = self.judge(state.network, state.memory, seen, state.start)
-        first = Between(state.envs, seen, state.start, state.memory, after, judged)
+        first = RolloutCarry(state.envs, seen, state.start, state.memory, after, judged)
         last, (rows, memory) = jax.lax.scan(
             sequence, first, None, length=settings.n_steps // self.length
         )
@@ -310,21 +312,21 @@ class RecurrentAlgorithm(PPOAlgorithm):
         head = nn.new_actor_critic(rng, units, self.settings.net_arch, self.product.domain)
         return nn.Recurrent(lstm, head)
 
-    def empty_memory(self, count: int) -> nn.Memory:
+    def empty_memory(self, count: int) -> nn.LstmState:
         """The memory at the start, [2, count, units]."""
         zeros = jnp.zeros((2, count, self.settings.lstm_hidden_size))
-        return nn.Memory(zeros, zeros)
+        return nn.LstmState(zeros, zeros)
 
     def judge(
-        self, network: nn.Recurrent, memory: nn.Memory, seen: Array, start: Array
-    ) -> tuple[nn.Memory, nn.Judged]:
+        self, network: nn.Recurrent, memory: nn.LstmState, seen: Array, start: Array
+    ) -> tuple[nn.LstmState, nn.PolicyOutputs]:
         """The memories after one step of [N, inputs], and the networks' outputs."""
         before = nn.keep(memory, jnp.where(start, 0.0, 1.0))
         gates = nn.gate_inputs(network.lstm, seen) + before.hidden @ network.lstm.hidden
         memory = nn.open_gates(before.cell, gates)
         return memory, nn.judge(network.head, memory.hidden)
 
-    def judge_sequences(self, network: nn.Recurrent, sequences: Sequences) -> nn.Judged:
+    def judge_sequences(self, network: nn.Recurrent, sequences: Sequences) -> nn.PolicyOutputs:
         """The networks' outputs for whole sequences, [S * T] rows.
 
         The inputs' share of the gates and the layers that read the memories are one product for the whole batch; only the
@@ -333,7 +335,7 @@ class RecurrentAlgorithm(PPOAlgorithm):
         count, length = sequences.start.shape
         seen = sequences.rows.observation.reshape(count * length, -1)
         share = jnp.moveaxis(nn.gate_inputs(network.lstm, seen).reshape(2, count, length, -1), 2, 0)
-        first = nn.Memory(*(jnp.moveaxis(column, 0, 1) for column in sequences.memory))
+        first = nn.LstmState(*(jnp.moveaxis(column, 0, 1) for column in sequences.memory))
         hidden = nn.unroll(
             network.lstm.hidden, first, share, jnp.where(sequences.start.T, 0.0, 1.0)
         )

@@ -58,7 +58,7 @@ class Experience(NamedTuple):
         return self.reward + self.discount * jnp.where(self.terminated, 0, value)
 
 
-class Within(NamedTuple):
+class WindowCarry(NamedTuple):
     """The state within a window."""
 
     configuration: PackedConfiguration

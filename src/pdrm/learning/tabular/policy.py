@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
 
 VERSION = 1
-Memory = Sequence[str] | Sequence[int]
+StackOrCounters = Sequence[str] | Sequence[int]
 """A stack, top first, or the values of counters."""
-SeenThere = tuple[int, str, tuple[Any, ...]]
+RowKey = tuple[int, str, tuple[Any, ...]]
 """What a row is about: an environment state, a machine state, and what is seen of the memory."""
 UNSEEN = -1
 
@@ -139,7 +139,7 @@ class MemoryTree:
             node = int(self.parent[node])
         return tuple(found)
 
-    def number(self, memory: Memory) -> int:
+    def number(self, memory: StackOrCounters) -> int:
         """The node of a stack or of counters, or UNSEEN."""
         node = 0
         one: Any
@@ -189,7 +189,7 @@ class PolicyTable:
         return {one: row for row, one in enumerate(seen)}
 
     def values(
-        self, environment_state: int, machine_state: str, memory: Memory
+        self, environment_state: int, machine_state: str, memory: StackOrCounters
     ) -> npt.NDArray[np.float64]:
         """The row for a state and a configuration."""
         check_there(machine_state, memory, self.states, self.memory.kind)
@@ -199,7 +199,7 @@ class PolicyTable:
         found: Rewards = np.zeros(self.value.shape[1]) if row is None else self.value[row]
         return found
 
-    def seen(self, row: int) -> SeenThere:
+    def seen(self, row: int) -> RowKey:
         """The environment state, machine state and memory of a row."""
         memory = self.memory.memory(int(self.node[row]))
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
@@ -290,7 +290,7 @@ class TabularPolicy(ABC):
 
     @abstractmethod
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
     ) -> npt.NDArray[np.float64]:
         """The value of each choice there. `memory`: the stack, top first, or the counters."""
 
@@ -315,7 +315,7 @@ class TabularPolicy(ABC):
         return len(self)
 
     @abstractmethod
-    def _seen(self, row: int) -> SeenThere:
+    def _seen(self, row: int) -> RowKey:
         """What a row of its table is about."""
 
     def _choices(self, _machine_state: str) -> Sequence[str]:
@@ -344,7 +344,7 @@ class TabularPolicy(ABC):
         self,
         observation: object,
         machine_state: str | Mapping[str, Any] | None = None,
-        memory: Memory | None = None,
+        memory: StackOrCounters | None = None,
         *,
         deterministic: bool = True,
     ) -> int:
@@ -362,11 +362,11 @@ class TabularPolicy(ABC):
             return self._choose(observation, machine_state, memory)
         return self._choose(*self._locate(observation, machine_state))
 
-    def _choose(self, env_state: Any, state: str, memory: Memory) -> int:
+    def _choose(self, env_state: Any, state: str, memory: StackOrCounters) -> int:
         """The action there."""
         return int(np.argmax(self.values(env_state, state, memory)))
 
-    def _locate(self, observation: Any, info: object) -> tuple[Any, str, Memory]:
+    def _locate(self, observation: Any, info: object) -> tuple[Any, str, StackOrCounters]:
         """The environment state, machine state and stack that an observation shows, or its `info`."""
         machine, domain, view = self.pushdown, self.domain, self.view
         states, size = (*machine.states, *machine.final), None if domain is None else domain.states
@@ -425,7 +425,7 @@ class QPolicy(TabularPolicy):
         return self.q_table.memory.counts
 
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
     ) -> npt.NDArray[np.float64]:
         """The values of the actions there; zeros if it was never seen. `memory`: the stack, top first, or the counters."""
         env_state = number_state(environment_state, self.domain)
@@ -450,7 +450,7 @@ class QPolicy(TabularPolicy):
             return simulated.state, simulated.counters
         return state, (max(0, len(stack) - 1),)
 
-    def _seen(self, row: int) -> SeenThere:
+    def _seen(self, row: int) -> RowKey:
         """In order: by machine state, then by the view of the stack, then by environment state."""
         return self.q_table.seen(row)
 
@@ -466,7 +466,7 @@ class HierarchicalPolicy(QPolicy):
 
     options: dict[str, tuple[str, ...]]
     """The options of each machine state, the rules that they bring about, as text; an empty one stands in where the agent never acts, as in final states."""
-    within: PolicyTable
+    option_values: PolicyTable
     """[rows, options * actions]: the options' values, by the top of the stack."""
     under_way: dict[Configuration, int] = field(default_factory=dict, init=False)
     """The option that is followed, by the configuration in which it was chosen."""
@@ -480,24 +480,24 @@ class HierarchicalPolicy(QPolicy):
         return here, None if followed is None else self._choices(followed[0].state)[followed[1]]
 
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
     ) -> npt.NDArray[np.float64]:
         """The meta-policy's value of each option of the machine state."""
         values = super().values(environment_state, machine_state, memory)
         return values[: len(self._choices(machine_state))]
 
-    def _choose(self, env_state: Any, state: str, memory: Memory) -> int:
+    def _choose(self, env_state: Any, state: str, memory: StackOrCounters) -> int:
         """The action of highest value for the option under way, or for the best option if the machine has moved."""
         here = Configuration(state, tuple(map(str, memory)))
         if here not in self.under_way:
             self.reset()
             self.under_way[here] = int(np.argmax(self.values(env_state, state, memory)))
-        row = self.within.values(number_state(env_state, self.domain), state, memory)
+        row = self.option_values.values(number_state(env_state, self.domain), state, memory)
         return int(np.argmax(row.reshape(-1, len(self.actions))[self.under_way[here]]))
 
     def _choices(self, machine_state: str) -> Sequence[str]:
         return self.options.get(machine_state, ("",))
 
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        arrays = {**self.q_table.arrays("meta."), **self.within.arrays("within.")}
+        arrays = {**self.q_table.arrays("meta."), **self.option_values.arrays("within.")}
         return {"kind": "options", "options": self.options}, arrays

@@ -28,7 +28,7 @@ def guess_labels(world: World, labels: int) -> Integers:
     return np.where(count.any(axis=1), count.argmax(axis=1), -1).astype(np.int32)
 
 
-def find_way(
+def find_path(
     world: World,
     table: Table,
     guess: Integers,
@@ -77,7 +77,7 @@ def seek(
     turn: int,
     discount: float,
 ) -> Integers:
-    """The search of `find_way` from an environment state, a machine state and a node of `stacks`."""
+    """The search of `find_path` from an environment state, a machine state and a node of `stacks`."""
     places, actions = world.next.shape
     states, symbols = table.first_final, table.silent.shape[1]  # the episode goes on in these
     room = places * states * symbols

@@ -31,15 +31,15 @@ from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
 from pdrm.learning.tabular.policy import (
-    Memory,
-    SeenThere,
+    RowKey,
+    StackOrCounters,
     TabularPolicy,
     check_there,
     number_state,
 )
-from pdrm.learning.tabular.q_learning import no_rule
+from pdrm.learning.tabular.q_learning import no_rule_error
 from pdrm.learning.tabular.rows_kernel import list_arrays, put_arrays
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_path, guess_end, guess_labels
 from pdrm.machines.guards import Label
 from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
 from pdrm.product.observation import FullStack
@@ -86,7 +86,7 @@ class SummaryPolicy(TabularPolicy):
         return WholeStack(self.world, table, self.discount, precision=1e-9)
 
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
     ) -> npt.NDArray[np.float64]:
         """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
         machine = self.pushdown
@@ -111,7 +111,7 @@ class SummaryPolicy(TabularPolicy):
         """The actions with one symbol on the stack, in environment states whose moves were experienced."""
         return len(self._heads)
 
-    def _seen(self, row: int) -> SeenThere:
+    def _seen(self, row: int) -> RowKey:
         state, symbol, env_state = self._heads[row]
         return env_state, state, (symbol,)
 
@@ -288,7 +288,7 @@ class SummaryLearner(BuiltInLearner):
         try:
             return step_table(self.table, u, stack, label)
         except UndefinedMove:
-            raise no_rule(self.domain, self.machine.name) from None
+            raise no_rule_error(self.domain, self.machine.name) from None
 
     def _seek(
         self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int, discount: float
@@ -300,7 +300,7 @@ class SummaryLearner(BuiltInLearner):
             here = [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]
             if here:
                 return [here[turn % len(here)]]
-        return find_way(
+        return find_path(
             self.world, self.table, self._guess, s, u, stack, left, goal, turn, discount
         )
 
