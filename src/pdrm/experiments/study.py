@@ -54,7 +54,7 @@ from pdrm.files import (
 )
 from pdrm.learning.execution import Failure, PlannedRun, Workers, train_all
 from pdrm.learning.protocol import AgentLike
-from pdrm.learning.run import Run, advise, count_last_tests
+from pdrm.learning.run import Run, advise, count_last_evaluations
 from pdrm.learning.run_folder import RunSpec, list_runs, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, task_for
@@ -277,7 +277,7 @@ class Results:
         """A note for each line that no seed solves at the end: what to try. None for the paper's studies, which have claims instead."""
         found = []
         for study, one in self.lines:
-            tests = count_last_tests(len(one.at))
+            tests = count_last_evaluations(len(one.at))
             if not study.of_the_paper and not one.success[:, -tests:].any():
                 advice = advise(one.panel.task, one.panel.agent(one.line))
                 said = f"`{one.line.name}` on {one.panel.heading}: no seed solves it; try {advice}"

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Agent(Protocol):
-    """Frozen settings. A run reads `k`, `episodes` or `total_timesteps`, `test_every` and `test_episodes` if
-    the agent has them."""
+    """Frozen settings.
+
+    A run reads `k`, `episodes` or `total_timesteps`, `test_every` and `test_episodes` if they exist.
+    """
 
     @property
     def name(self) -> str:
@@ -114,7 +116,7 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A learner that can be saved. A stopped run then continues, and its policy can be loaded from its folder."""
+    """A learner that can be saved: a stopped run continues, and its folder contains its policy."""
 
     def save(self) -> Arrays:
         """The complete state of the learner as arrays, including its random generator."""
@@ -156,7 +158,7 @@ class PolicyLoader(Protocol):
 
 
 class BuiltInLearner(ABC):
-    """Base class of the built-in learners, which report statistics and save their policy with the run's spec."""
+    """Base class of the built-in learners. They report statistics, and save their policy with the spec."""
 
     @abstractmethod
     def facts(self) -> dict[str, float]:
@@ -167,7 +169,8 @@ class BuiltInLearner(ABC):
         """The present policy.
 
         Args:
-            about: JSON values that are saved with it."""
+            about: JSON values that are saved with it.
+        """
 
     def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
         """Write the policy."""
@@ -197,8 +200,10 @@ class ThirdPartyAgent:
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
     identity: dict[str, Any] = field(init=False, compare=False)
-    """The class with a hash of its source, and the fields. It is kept because the source can differ in
-    another process."""
+    """The class with a hash of its source, and the fields.
+
+    It is kept because another process can see another source.
+"""
 
     def __post_init__(self) -> None:
         kind = type(self.agent)
@@ -276,8 +281,7 @@ AgentLike = AnyAgent | Agent | str
 
 
 def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAgent:
-    """Return the agent with some settings changed. It is given as a built-in agent, its name, or a
-    third-party agent.
+    """Return an agent with some settings changed, given a name or a built-in or third-party agent.
 
     >>> agent_for("cprm", {"k": 2})
     CpRM(k=2)
