@@ -149,7 +149,7 @@ def test_a_policy_over_counters_says_what_it_must_be_shown(tmp_path):
     assert load_policy(file).act(shown) == run.policy.act(shown), (
         "the file names the domain and the machine"
     )
-    with pytest.raises(WrongPolicy, match="does not know of what stack"):
+    with pytest.raises(WrongPolicy, match="has no machine with a stack"):
         replace(run.policy, task=None).act(shown)
     two = ONE_COUNTER.replace("counters 1", "counters 2").replace("[-] / [+1]", "[-, -] / [+1, 0]")
     two = pdrm.Task(GRID, two.replace("[1] / [-1]", "[1, -] / [-1, 0]"))
@@ -192,7 +192,7 @@ def test_states_may_be_called_what_the_domain_calls_them(task, runs):
             with pytest.raises(WrongPolicy):
                 policy.act(wrong, "go", ("#",))
     alone = replace(runs["q"].policy, task=None)
-    with pytest.raises(WrongPolicy, match="does not know what its domain calls them"):
+    with pytest.raises(WrongPolicy, match="has no domain with names of states"):
         alone.act((1, 2), "go", ("#",))
 
 

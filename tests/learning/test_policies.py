@@ -138,7 +138,7 @@ def test_an_option_is_followed_until_the_machine_moves_in_every_form():
         assert policy.act(0, "search", ("#",)) in range(actions)
         assert policy.act(place, "search", ("#",)) == own.argmax()
     policy.act(0, "search", ("u", "#"))
-    assert list(policy.under_way) == [Configuration("search", ("u", "#"))]
+    assert list(policy.current_option) == [Configuration("search", ("u", "#"))]
 
 
 def test_configurations_that_are_none_are_refused():

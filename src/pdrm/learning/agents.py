@@ -1,9 +1,9 @@
 """The built-in agents, each a class of settings, and a list of them by name.
 
-Tabular agents have the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's names
-and meanings. Settings that it does not have are marked with *ours*. A setting left at None depends on
-the task: the paper's for a domain of the catalogue, the tuned one for WaterWorld (see `settings`), and
-`defaults` elsewhere. The learners are in `tabular/` and `deep/`.
+Tabular agents have the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's
+names and meanings. Settings that it does not have are marked with *ours*. A setting left at None
+depends on the task: the paper's for a domain of the catalogue, the tuned one for WaterWorld (see
+`settings`), and `defaults` elsewhere. The learners are in `tabular/` and `deep/`.
 """
 
 from __future__ import annotations
@@ -89,14 +89,16 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
 
 
 class Counterfactuals(StrEnum):
-    """The counterfactual experiences of CpRM (Section 6): every machine state with observed stacks."""
+    """The counterfactual experiences of CpRM (Section 6): every machine state with observed
+    stacks."""
 
     NONE = "none"
     """None: plain Q-learning."""
     EXHAUSTIVE = "exhaustive"
     """Every stack observed so far, as Algorithms 1 and 2 are printed."""
     DEDUPLICATED = "deduplicated"
-    """One observed stack for each class that a k-policy can tell apart, so their number is bounded."""
+    """One observed stack for each class that a k-policy can tell apart, so their number is
+    bounded."""
 
 
 VARIANT_RANGES = dict.fromkeys(("shaping_scale", "shaping_shift", "option_pay"), ANY_NUMBER)
@@ -165,7 +167,8 @@ class Tabular(BuiltInAgent):
         return VariantSettings(**{name: values[name] for name in names})
 
     def defaults_for(self, task: Task) -> dict[str, Any]:
-        """The paper's settings in its domains, and a smaller learning rate in stochastic ones of your own."""
+        """The paper's settings in its domains, and a smaller learning rate in stochastic ones of
+        your own."""
         if task.catalogued:
             return {**self.defaults, **PAPER_SETTINGS.get(task.name, {})}
         if isinstance(task.domain, FiniteDomain):
@@ -187,11 +190,12 @@ class QLearning(Tabular):
     name = "q"
 
     updates_per_episode: int | None = None
-    """Updates after which an episode is truncated (instead of the paper's wall-clock limit; default: never)."""
+    """Updates after which an episode is truncated (instead of the paper's wall-clock limit;
+    default: never)."""
     shaping: str = "none"
-    """Reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where Φ is the value
-    of the configuration if every label could be chosen. `emitted`: the same, with the labels that the
-    domain emits. Reported returns are never shaped."""
+    """Reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where Φ is
+    the value of the configuration if every label could be chosen. `emitted`: the same, with the
+    labels that the domain emits. Reported returns are never shaped."""
     shaping_discount: float | None = None
     """γ of Φ, below 1 (default: the agent's γ)."""
 
@@ -206,8 +210,8 @@ class QLearning(Tabular):
 
 @settings_class
 class CpRM(QLearning):
-    """Q-learning with counterfactual experiences (Section 6): every step is also replayed from other
-    machine configurations.
+    """Q-learning with counterfactual experiences (Section 6): every step is also replayed from
+    other machine configurations.
 
     >>> CpRM(k=1).counterfactuals
     <Counterfactuals.DEDUPLICATED: 'deduplicated'>
@@ -216,7 +220,8 @@ class CpRM(QLearning):
     name = "cprm"
 
     counterfactuals: Counterfactuals = Counterfactuals.DEDUPLICATED
-    """The stacks of counterfactual experiences: `exhaustive` (as in the paper) or `deduplicated`."""
+    """The stacks of counterfactual experiences: `exhaustive` (as in the paper) or
+    `deduplicated`."""
     updates_per_step: int | None = None
     """Maximum number of counterfactual updates per step, taken in turn (default: all of them)."""
 
@@ -233,8 +238,9 @@ class CountingQ(QLearning):
 
     k: int | str = FULL
     operations_per_episode: int | None = None
-    """Moves of the automaton, real or counterfactual, after which an episode is truncated (instead of the
-    paper's wall-clock limit; default: 30,000 if the automaton simulates a stack, otherwise never)."""
+    """Moves of the automaton, real or counterfactual, after which an episode is truncated (instead
+    of the paper's wall-clock limit; default: 30,000 if the automaton simulates a stack,
+    otherwise never)."""
 
     def defaults_for(self, task: Task) -> dict[str, Any]:
         defaults = super().defaults_for(task)
@@ -245,7 +251,8 @@ class CountingQ(QLearning):
 
 @settings_class
 class CountingCQL(CountingQ):
-    """Q-learning over counters with counterfactual experiences, as published for counting automata (CQL)."""
+    """Q-learning over counters with counterfactual experiences, as published for counting automata
+    (CQL)."""
 
     name = "cra-cql"
 
@@ -257,9 +264,11 @@ class CountingCQL(CountingQ):
 
 @settings_class
 class Hierarchical(Tabular):
-    """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM, over a stack).
+    """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM,
+    over a stack).
 
-    Both have the same α, γ and ε. ε is the share of random options, and of random actions in an option.
+    Both have the same α, γ and ε. ε is the share of random options, and of random actions in an
+    option.
 
     >>> Hierarchical(episodes=10, learning_rate=0.01).r_minus
     0.0
@@ -269,7 +278,8 @@ class Hierarchical(Tabular):
     ranges = {**Tabular.ranges, "r_plus": ANY_NUMBER, "r_minus": ANY_NUMBER}
 
     r_plus: float = 1.0
-    """r⁺: the option's reward for completing it, in addition to those of the machine and the environment."""
+    """r⁺: the option's reward for completing it, in addition to those of the machine and the
+    environment."""
     r_minus: float = 0.0
     """r⁻: the same, if the option ends without being completed."""
 
@@ -281,11 +291,12 @@ class Hierarchical(Tabular):
 
 @settings_class
 class Summary(BuiltInAgent):
-    """Ours: learns a model of a deterministic environment, and acts optimally with respect to it. Sees the
-    whole stack.
+    """Ours: learns a model of a deterministic environment, and acts optimally with respect to it.
 
-    The value of a stack symbol is a function of the stack below it (a summary), so it can also act with
-    higher stacks than any that it has seen.
+    Sees the whole stack.
+
+    The value of a stack symbol is a function of the stack below it (a summary), so it can also
+    act with higher stacks than any that it has seen.
 
     >>> Summary().k
     'full'
@@ -298,8 +309,8 @@ class Summary(BuiltInAgent):
     episodes: int = 500
     """Training episodes."""
     precision: float = 1e-9
-    """Improvements of operators that are neglected, as a share of the largest value. Larger is faster, but
-    less exact."""
+    """Improvements of operators that are neglected, as a share of the largest value. Larger is
+    faster, but less exact."""
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
     test_every: int = 10
@@ -331,8 +342,8 @@ class Deep(BuiltInAgent):
     ranges = {**BuiltInAgent.ranges, "shaping_discount": UNIT_INTERVAL}
 
     total_timesteps: Number = FROM_TASK
-    """Training steps in all environments, rounded up to whole iterations (`n_envs` times `n_steps` or
-    `train_freq`). Schedules refer to it."""
+    """Training steps in all environments, rounded up to whole iterations (`n_envs` times `n_steps`
+    or `train_freq`). Schedules refer to it."""
     n_envs: int = FROM_TASK
     """The number of parallel environments."""
     learning_rate: Number = FROM_TASK
@@ -344,20 +355,22 @@ class Deep(BuiltInAgent):
     net_arch: tuple[int, ...] = FROM_TASK
     """Units of the hidden layers, for both actor and critic."""
     reward_scale: Number = None
-    """Ours: the factor of rewards for the networks (default: 1, or less if a reward of the task exceeds 10:
-    the largest then becomes 10). Reported returns are raw."""
+    """Ours: the factor of rewards for the networks (default: 1, or less if a reward of the task
+    exceeds 10: the largest then becomes 10). Reported returns are raw."""
     reward_clip: Number = FROM_TASK
     """Ours: the limit to which scaled rewards are clipped (default: none, 10 in WaterWorld)."""
     staggered: bool = FROM_TASK
-    """Ours: the clocks of the first episodes are spread over the step limit, so they do not end together."""
+    """Ours: the clocks of the first episodes are spread over the step limit, so they do not end
+    together."""
     depth: int | None = None
-    """Ours: the maximum stack height (default: the task's, from 32 to 1,024, or to 512 with the whole stack)."""
+    """Ours: the maximum stack height (default: the task's, from 32 to 1,024, or to 512 with the
+    whole stack)."""
     test_episodes: int = FROM_TASK
     shaping: str = FROM_TASK
-    """Ours: reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where Φ is the
-    value of the configuration if every label could be chosen. `emitted`: the same, with the labels that
-    the domain emits. `auto`: `emitted`, or `none` if the agent has `counterfactuals`. Reported returns
-    are never shaped."""
+    """Ours: reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where
+    Φ is the value of the configuration if every label could be chosen. `emitted`: the same, with
+    the labels that the domain emits. `auto`: `emitted`, or `none` if the agent has
+    `counterfactuals`. Reported returns are never shaped."""
     shaping_discount: float | None = None
     """Ours: γ of Φ, below 1 (default: 0.6, or the agent's γ for SAC)."""
 
@@ -441,13 +454,13 @@ class PPO(Deep):
     max_grad_norm: float = 0.5
     """Maximum gradient norm."""
     target_kl: float | None = None
-    """No more updates of an iteration once the approximate divergence from the old policy exceeds 1.5 times
-    this (default: no limit)."""
+    """No more updates of an iteration once the approximate divergence from the old policy exceeds
+    1.5 times this (default: no limit)."""
     restarts: float = FROM_TASK
-    """Ours: the share of training episodes that start in a situation of an earlier episode: an environment
-    state, machine state and stack (of up to 32 symbols), drawn uniformly. So the agent learns the later
-    stages of a task before it masters the first. Not used if the agent sees nothing of the machine.
-    Evaluations always start at a start of the domain."""
+    """Ours: the share of training episodes that start in a situation of an earlier episode: an
+    environment state, machine state and stack (of up to 32 symbols), drawn uniformly. So the
+    agent learns the later stages of a task before it masters the first. Not used if the agent
+    sees nothing of the machine. Evaluations always start at a start of the domain."""
 
     @property
     def rollout(self) -> int:
@@ -468,8 +481,8 @@ class RecurrentPPO(PPO):
     lstm_hidden_size: int = FROM_TASK
     """Units of each LSTM."""
     sequence_length: int = FROM_TASK
-    """Ours: the number of steps through which gradients flow back (in sb3-contrib, the steps of a batch). It
-    divides `n_steps` and `batch_size`."""
+    """Ours: the number of steps through which gradients flow back (in sb3-contrib, the steps of a
+    batch). It divides `n_steps` and `batch_size`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -507,9 +520,9 @@ class OffPolicy(Deep):
     n_steps: int = FROM_TASK
     """The n of the n-step return."""
     counterfactuals: int | None = None
-    """Ours: counterfactual experiences for each sampled one, with other machine states and observed stacks
-    (CpRM). The default is 8 for DQN, or 0 if rewards are shaped, the agent sees nothing of the machine,
-    or the stacks have too many different tops."""
+    """Ours: counterfactual experiences for each sampled one, with other machine states and observed
+    stacks (CpRM). The default is 8 for DQN, or 0 if rewards are shaped, the agent sees nothing
+    of the machine, or the stacks have too many different tops."""
 
     @property
     def rollout(self) -> int:

@@ -1,8 +1,8 @@
 """Evaluations: the learning curve and its file, and episodes of a trained policy, moment by moment.
 
-An evaluation is a number of episodes without exploration. `curve.csv` has one line per episode: the
-training episodes and environment steps before the evaluation, the number of the episode, its return and
-length, and the last machine state. Every policy acts in `task.env(k=…)`.
+An evaluation is a number of episodes without exploration. `curve.csv` has one line per episode:
+the training episodes and environment steps before the evaluation, the number of the episode, its
+return and length, and the last machine state. Every policy acts in `task.env(k=…)`.
 """
 
 from __future__ import annotations
@@ -69,14 +69,16 @@ class Curve:
         return float(self.returns[-1].mean())
 
     def frame(self) -> Any:
-        """The curve as a pandas `DataFrame`: a row per evaluation episode, with the columns of `curve.csv`."""
+        """The curve as a pandas `DataFrame`: a row per evaluation episode, with the columns of
+        `curve.csv`."""
         return load_package("pandas", "pandas").read_csv(io.StringIO(self.text))
 
     @classmethod
     def parse(cls, text: str, unit: str = "episodes") -> Curve:
         r"""Parse the content of `curve.csv`.
 
-        >>> Curve.parse("episodes,timesteps,test,return,steps,end\n100,900,0,1.0,5,done\n100,900,1,0.5,9,u1\n").returns
+        >>> lines = "100,900,0,1.0,5,done\n100,900,1,0.5,9,u1\n"
+        >>> Curve.parse(f"episodes,timesteps,test,return,steps,end\n{lines}").returns
         array([[1. , 0.5]])
         """
         _, *lines = csv.reader(text.splitlines())
@@ -175,9 +177,9 @@ ENDED, TRUNCATED = "ended in ", "truncated in "
 class Evaluation(dict[str, Any]):
     """The result of `Run.evaluate`: a dictionary.
 
-    >>> ends = {"done": 1, "truncated in up": 1}
-    >>> Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends=ends)
-    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, truncated in up: 1>
+    >>> result = {"episodes": 2, "mean_return": 0.5, "mean_steps": 9.0, "success": 0.5}
+    >>> Evaluation(domain="hall", **result, ends={"done": 2})
+    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 2>
     """
 
     @classmethod
@@ -229,7 +231,8 @@ class Evaluation(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One moment of an episode: the state of the environment and the machine, and the step before it.
+    """One moment of an episode: the state of the environment and the machine, and the step before
+    it.
 
     >>> before = Configuration("u0", ("#",))
     >>> Moment(3, before, 1, frozenset(), machine_reward=1.0, environment_reward=-0.1).reward
@@ -239,7 +242,8 @@ class Moment:
     state: Any
     """The environment's state in a finite domain, otherwise the observation."""
     configuration: Configuration
-    """The machine's configuration. For a counting agent, the counters as text instead of the stack."""
+    """The machine's configuration. For a counting agent, the counters as text instead of the
+    stack."""
     action: Any
     """The action before it, or None at the start of the episode."""
     label: Label | None
@@ -283,8 +287,9 @@ class Episode(NamedTuple):
         return {"return": self.reward, "steps": self.steps, "end": self.end}
 
     def discounted(self, discount: float) -> float:
-        """The discounted return. Rewards before and for the first action are not discounted, as in an
-        optimal value.
+        """The discounted return.
+
+        Rewards before and for the first action are not discounted, as in an optimal value.
 
         >>> start = Configuration("u0", ("#",))
         >>> moments = [Moment(0, start, action, None, 1.0) for action in (None, 0, 0)]
@@ -311,8 +316,8 @@ def play_policy(
         policy: The policy.
         episodes: Their number.
         seed: The seed of the environment.
-        watch: Called at the start and after every step of an episode with the number of steps, and True
-            after the last.
+        watch: Called at the start and after every step of an episode with the number of steps, and
+            True after the last.
     """
     for number in range(episodes):
         observation, info = env.reset(seed=None if number else seed)

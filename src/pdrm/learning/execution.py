@@ -1,9 +1,9 @@
 """Training on workers: `train_all` takes specs and a folder, and runs them with joblib.
 
-The workers are this process, joblib's loky processes, or a Dask or Ray cluster by name. Each has one
-thread. Runs that JAX can train side by side are one job, and a table is a job of its own. Tables are
-trained before networks, because they take seconds and show early if a study is right. A failed run is
-reported, and the others continue.
+The workers are this process, joblib's loky processes, or a Dask or Ray cluster by name. Each has
+one thread. Runs that JAX can train side by side are one job, and a table is a job of its own.
+Tables are trained before networks, because they take seconds and show early if a study is right.
+A failed run is reported, and the others continue.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ PARENT_WATCH_SECONDS = 0.5
 class Workers:
     """The number and kind of workers.
 
-    Without an address, Dask and Ray start workers on this machine. With an address, they use a cluster,
-    whose workers must have access to the same folder.
+    Without an address, Dask and Ray start workers on this machine. With an address, they use a
+    cluster, whose workers must have access to the same folder.
 
     >>> Workers(count=2).backend
     'loky'
@@ -152,7 +152,8 @@ class Failure(NamedTuple):
 
     run: PlannedRun
     error: Exception
-    """The error of pdrm or of a third-party agent. From another process, the latter is its traceback."""
+    """The error of pdrm or of a third-party agent. From another process, the latter is its
+    traceback."""
 
     @property
     def sentence(self) -> str:
@@ -167,8 +168,8 @@ class TrainingOutcome(NamedTuple):
 
     failures: list[Failure]
     policies: dict[str, Policy]
-    """By the ids of their runs, the policies that cannot be saved in a file. Only if trained in this
-    process."""
+    """By the ids of their runs, the policies that cannot be saved in a file. Only if trained in
+    this process."""
 
 
 def train_all(
@@ -241,7 +242,8 @@ def train_all(
 
 
 BatchResult = tuple[dict[str, Policy], Exception | None]
-"""The result of a batch: policies that cannot be saved (in this process only), and the error or None."""
+"""The result of a batch: policies that cannot be saved (in this process only), and the error or
+None."""
 
 
 class Job(NamedTuple):
@@ -311,7 +313,8 @@ class Display:
         return [read_progress(self.root / run.spec.name) for run in self.runs]
 
     def look(self) -> tuple[float, str]:
-        """The progress in (fractional) runs, and a note: runs that are done, in progress, time left."""
+        """The progress in (fractional) runs, and a note: runs that are done, in progress, time
+        left."""
         progress_of = self._read()
         work = sum(progress.share for progress in progress_of)
         done = sum(progress.share == 1 for progress in progress_of)

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 class Agent(Protocol):
     """Frozen settings.
 
-    A run reads `k`, `episodes` or `total_timesteps`, `test_every` and `test_episodes` if they exist.
+    A run reads `k`, `episodes` or `total_timesteps`, `test_every` and `test_episodes` if they
+    exist.
     """
 
     @property
@@ -97,7 +98,8 @@ class Learner(Protocol):
         """Training episodes so far."""
 
     def advance(self, until: Until, /) -> None:
-        """Train until `until.reached(self)`, and then to the end of the episode, rollout or update."""
+        """Train until `until.reached(self)`, and then to the end of the episode, rollout or
+        update."""
 
     def policy(self) -> Policy:
         """The present policy, without exploration."""
@@ -158,7 +160,10 @@ class PolicyLoader(Protocol):
 
 
 class BuiltInLearner(ABC):
-    """Base class of the built-in learners. They report statistics, and save their policy with the spec."""
+    """Base class of the built-in learners.
+
+    They report statistics, and save their policy with the spec.
+    """
 
     @abstractmethod
     def facts(self) -> dict[str, float]:

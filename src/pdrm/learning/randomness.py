@@ -1,8 +1,8 @@
-"""Random numbers that are the same in Python and in Numba kernels: SplitMix64, with a state of one 64-bit
-integer.
+"""Random numbers that are the same in Python and in Numba kernels: SplitMix64, with a state of one
+64-bit integer.
 
-Every run has its generators. No global state is used, and the numbers do not depend on the platform or
-the process.
+Every run has its generators. No global state is used, and the numbers do not depend on the
+platform or the process.
 """
 
 from __future__ import annotations

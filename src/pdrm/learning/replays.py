@@ -57,7 +57,9 @@ class Replay:
         return "\n\n".join(self.screens)
 
     def _repr_html_(self) -> str:
-        """One picture at a time, chosen with a slider, and all moments as text in a fold. It needs no kernel.
+        """One picture at a time, chosen with a slider, and all moments as text in a fold.
+
+        It needs no kernel.
 
         Without scripts, the first picture and the fold are shown.
         """
@@ -78,7 +80,8 @@ class Replay:
 
     @property
     def screens(self) -> list[str]:
-        """All moments as text: the grid, and to its right the machine's state and stack, top first."""
+        """All moments as text: the grid, and to its right the machine's state and stack, top
+        first."""
         screens = []
         for moment, right, memory in self._scenes():
             if self.counts:

@@ -124,7 +124,8 @@ class Run:
         """Read a run from its folder.
 
         Args:
-            folder: The run's folder, or the one given to `train` or `pdrm train` if it contains one run.
+            folder: The run's folder, or the one given to `train` or `pdrm train` if it contains one
+                run.
             task: The task, if it has an environment of your own.
             agent: The agent, if it is your own.
         """
@@ -177,8 +178,8 @@ class Run:
         x: str | None = None,
         y: str = "return",
     ) -> Plot:
-        """Plot the learning curve with matplotlib: the median of the episodes of each evaluation, and a band
-        from their 25th to their 75th percentile.
+        """Plot the learning curve with matplotlib: the median of the episodes of each evaluation,
+        and a band from their 25th to their 75th percentile.
 
         Args:
             path: A file to write (.svg, .png, .pdf).
@@ -194,12 +195,14 @@ class Run:
 
     @property
     def timing(self) -> dict[str, Any]:
-        """The content of `timing.json`: seconds since the last start or resume, version, computer."""
+        """The content of `timing.json`: seconds since the last start or resume, version,
+        computer."""
         return read_json(self.folder / TIMING)
 
     @property
     def policy(self) -> Any:
-        """The learnt policy: a table, networks that act step by step, or the policy of a third-party agent."""
+        """The learnt policy: a table, networks that act step by step, or the policy of a
+        third-party agent."""
         if self.learnt is not None:
             return self.learnt
         from pdrm.learning.saved_policy import read_policy
@@ -211,9 +214,9 @@ class Run:
     ) -> Evaluation:
         """Play episodes without exploration, and summarise them in a dictionary.
 
-        `ends` counts episodes by their last machine state. Episodes that a limit ended are counted as
-        `truncated in STATE`, and `truncated` is their total. Compare `mean_discounted_return`, with the
-        task's `discount`, with an optimal value.
+        `ends` counts episodes by their last machine state. Episodes that a limit ended are
+        counted as `truncated in STATE`, and `truncated` is their total. Compare
+        `mean_discounted_return`, with the task's `discount`, with an optimal value.
 
         Args:
             episodes: The number of episodes.
@@ -242,7 +245,8 @@ class Run:
         return play_policy(self._env(policy, task), policy, episodes, seed)
 
     def _env(self, policy: Any, task: Task) -> Any:
-        """A task, or its only evaluation task, as an environment with the observations of the policy."""
+        """A task, or its only evaluation task, as an environment with the observations of the
+        policy."""
         agent: Any = self.spec.agent
         if len(task.tested_on) == 1:
             task = task.tested_on[0]
@@ -254,15 +258,17 @@ class Run:
         return Task(domain, task.machine, success=task.success).env(0)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
-        """The share of episodes without exploration that solve the task: that end in a state of `Task.success`."""
+        """The share of episodes without exploration that solve the task: that end in a state of
+        `Task.success`."""
         return float(self.evaluate(episodes, seed)["success"])
 
     def optimal_value(self, discount: float | None = None) -> float | None:
         """The optimal value of the task: the highest possible mean of
         `evaluate(…)["mean_discounted_return"]`.
 
-        The policy sees the whole stack, and there is no step limit. None if the value is not found within
-        seconds: the domain is not finite, stochastic, or large. `pdrm.solve` reports more.
+        The policy sees the whole stack, and there is no step limit. None if the value is not
+        found within seconds: the domain is not finite, stochastic, or large. `pdrm.solve`
+        reports more.
 
         Args:
             discount: γ (default: the task's).
@@ -278,7 +284,8 @@ class Run:
         return list(episode.moments)
 
     def replay(self, seed: int = 0) -> Replay:
-        """Play one episode without exploration in a finite domain, and show it: `print(run.replay())`."""
+        """Play one episode without exploration in a finite domain, and show it:
+        `print(run.replay())`."""
         from pdrm.learning.replays import Replay
 
         task = self.spec.task
@@ -287,7 +294,9 @@ class Run:
         return Replay(domain, episode, isinstance(self.spec.agent, CountingQ))
 
     def film(self, path: FilePath = "film.gif", seed: int = 0, every: int | None = None) -> Film:
-        """Film one episode without exploration, next to the machine's state and stack. Notebooks show the film.
+        """Film one episode without exploration, next to the machine's state and stack.
+
+        Notebooks show the film.
 
         An environment of your own is filmed if it is made with `render_mode="rgb_array"`.
 
@@ -331,11 +340,13 @@ def count_last_evaluations(evaluations: int) -> int:
 
 
 def advise(task: Task, agent: AnyAgent) -> str:
-    """Advice for an agent that never solves its task. Empty if there is no success, or after few episodes.
+    """Advice for an agent that never solves its task.
+
+    Empty if there is no success, or after few episodes.
 
     >>> from pdrm.learning.agents import QLearning
-    >>> print(advise(Task("letter"), QLearning(k=1, episodes=3_000)))
-    train longer (episodes=6_000); pdrm.CpRM also learns from counterfactuals; pdrm.check_k says which k is enough
+    >>> advise(Task("letter"), QLearning(k=1, episodes=3_000)).split("; ")[:2]
+    ['train longer (episodes=6_000)', 'pdrm.CpRM also learns from counterfactuals']
     """
     if not task.success or (agent.unit == "episodes" and agent.total < MIN_EPISODES):
         return ""
@@ -410,8 +421,8 @@ class Runs(list[Run]):
         x: str | None = None,
         y: str = "return",
     ) -> Plot:
-        """Plot the curves as one figure (see `Run.plot`): the median over the runs of the mean of each
-        evaluation, and a band from the 25th to the 75th percentile."""
+        """Plot the curves as one figure (see `Run.plot`): the median over the runs of the mean of
+        each evaluation, and a band from the 25th to the 75th percentile."""
         from pdrm.drawing.plots import CurveLine, study_plot
 
         check_axes(x, y)
@@ -477,19 +488,20 @@ def train(
 ) -> Run | Runs:
     """Train an agent on a task.
 
-    Warns (`NeverSucceeded`) if no episode of the last evaluations solves the task. Ctrl-C stops after the
-    next evaluation and reports the folder of the run. With a `folder`, the same call resumes.
+    Warns (`NeverSucceeded`) if no episode of the last evaluations solves the task. Ctrl-C stops
+    after the next evaluation and reports the folder of the run. With a `folder`, the same call
+    resumes.
 
     Args:
         task: A `Task`, or its domain, the name of a domain, or a file.
-        agent: Settings such as `CpRM(k=1)`, a name such as "cprm", or your own agent (default: Q-learning,
-            or PPO in WaterWorld).
+        agent: Settings such as `CpRM(k=1)`, a name such as "cprm", or your own agent (default:
+            Q-learning, or PPO in WaterWorld).
         machine: A machine to use instead of the task's, as for `Task`.
         success: The machine states that mean success, as for `Task`.
         seed: The seed of the run.
         seeds: The number of runs (seeds 0, 1, …), or their seeds.
-        folder: The folder for the folders of the runs (default: a temporary one, which is removed with the
-            run).
+        folder: The folder for the folders of the runs (default: a temporary one, which is removed
+            with the run).
         workers: The number of parallel runs, or `Workers` on this machine or a cluster.
         log: A tool that logs evaluations in the folder of the run: tensorboard or wandb.
         watch: Called after every evaluation, if there is one worker.

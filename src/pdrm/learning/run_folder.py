@@ -1,8 +1,9 @@
 """Run specs, learners and run folders. Files are written atomically.
 
-The task, the agent and the seed determine a run. The hash of their record is its id. `result.json` is
-written last: a run that has one is done and never repeated. Only `timing.json` differs between two equal
-runs. `.progress` is a message to displays: the share of training that is done.
+The task, the agent and the seed determine a run. The hash of their record is its id.
+`result.json` is written last: a run that has one is done and never repeated. Only `timing.json`
+differs between two equal runs. `.progress` is a message to displays: the share of training that
+is done.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The training loop: it trains runs to the end, each in its folder, whatever their agent is.
 
-A stopped run continues from its checkpoint to the same result if its learner can be saved, otherwise it
-starts again. If two processes train the same run, one waits for the other's lock.
+A stopped run continues from its checkpoint to the same result if its learner can be saved,
+otherwise it starts again. If two processes train the same run, one waits for the other's lock.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ Watch = Callable[[Status], None]
 def defer_interrupt() -> Iterator[Callable[[], None]]:
     """Delay Ctrl-C to a point between two updates.
 
-    The first Ctrl-C is noted, and raised by the function that is yielded. A second one raises at once.
+    The first Ctrl-C is noted, and raised by the function that is yielded. A second one raises at
+    once.
 
     >>> with defer_interrupt() as raise_if_interrupted:
     ...     raise_if_interrupted()
@@ -274,8 +275,8 @@ def train_batch(
 ) -> dict[str, Policy]:
     """Train all unfinished runs of a batch, each in its folder.
 
-    Runs with checkpoints at the same step are trained side by side. If a run diverges, the others are
-    finished before the error is raised.
+    Runs with checkpoints at the same step are trained side by side. If a run diverges, the
+    others are finished before the error is raised.
 
     Args:
         specs: Runs with the same `batch`.

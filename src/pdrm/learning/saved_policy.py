@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 
 def read_policy(spec: RunSpec, folder: Path) -> Any:
-    """The policy of a run: a table, networks that act step by step, or the policy of a third-party agent."""
+    """The policy of a run: a table, networks that act step by step, or the policy of a third-party
+    agent."""
     task, agent, path = spec.task, spec.agent, folder / POLICY
     if not path.exists():
         fix = "train it to the end; a study keeps no large policies, and none of a third-party agent without `save`"
@@ -105,7 +106,8 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
 def _find_task(
     description: dict[str, Any], domain: FiniteDomain | WaterWorld | None
 ) -> Task | None:
-    """The task of a policy's file, or None if its domain is neither given nor from the catalogue."""
+    """The task of a policy's file, or None if its domain is neither given nor from the
+    catalogue."""
     if domain is not None:
         return Task(domain, description["machine"])
     record = description["about"].get("spec", {}).get("task", {})
@@ -143,7 +145,8 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
     states = (*machine.states, *machine.final)
 
     def rows(prefix: str, view: View, width: int) -> PolicyTable:
-        """Read the table that `PolicyTable.arrays` saved under a prefix, with this many values per row."""
+        """Read the table that `PolicyTable.arrays` saved under a prefix, with this many values per
+        row."""
         names = ("symbol", "parent", "environment_state", "machine_state", "node")
         symbol, parent, *seen = indices = [arrays[prefix + name] for name in names]
         value, nodes = arrays[f"{prefix}value"], len(symbol)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 MAX_COUNT = 2**31 - 1
 """The largest number of episodes, steps, updates or symbols."""
 FULL, NOTHING = "full", "none"
-"""Values of k that are not numbers: the whole stack, or nothing of the machine (deep agents only)."""
+"""Values of k that are not numbers: the whole stack, or nothing of the machine (deep agents
+only)."""
 FROM_TASK: Any = None
 """The default of a setting that depends on the task. `resolved` fills it in when a run is made."""
 SOURCE = "source"
@@ -40,7 +41,8 @@ LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
 EVALUATIONS_PER_RUN = 20
 """The default number of evaluations in training."""
 Number = Any
-"""A number or a traced scalar array. Runs that differ only in such numbers are compiled together."""
+"""A number or a traced scalar array. Runs that differ only in such numbers are compiled
+together."""
 
 
 class Range(NamedTuple):
@@ -90,12 +92,13 @@ class BuiltInAgent(ABC):
     """Ranges of settings. Numbers that are not listed must be positive."""
 
     k: int | str = 1
-    """Stack symbols that the policy sees: 0, 1, 2, … or `full`. For deep agents also `none`: nothing of
-    the machine."""
+    """Stack symbols that the policy sees: 0, 1, 2, … or `full`. For deep agents also `none`:
+    nothing of the machine."""
     discount: float = FROM_TASK
     """γ"""
     test_every: int = FROM_TASK
-    """Training between two evaluations, in episodes or steps (default: a twentieth of the total)."""
+    """Training between two evaluations, in episodes or steps (default: a twentieth of the
+    total)."""
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
 
@@ -312,12 +315,12 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
 # --- Defaults
 
 DEFAULT_OPERATIONS_PER_EPISODE = 30_000
-"""The operations of an episode if the automaton simulates a stack, about as many as the paper's 0.03
-seconds allow. They grow sixfold with every symbol of the maze."""
+"""The operations of an episode if the automaton simulates a stack, about as many as the paper's
+0.03 seconds allow. They grow sixfold with every symbol of the maze."""
 
 STOCHASTIC_LEARNING_RATE = 0.1
-"""The learning rate of tables in a stochastic domain of your own. With a larger one, a value depends on
-the last few outcomes only."""
+"""The learning rate of tables in a stochastic domain of your own. With a larger one, a value
+depends on the last few outcomes only."""
 
 SUMMARY_DEFAULTS = {"discount": 0.99}
 
@@ -469,8 +472,8 @@ _TUNED = {
     "staggered": True,
     "test_episodes": 20,
 }
-"""Many environments, a larger learning rate and network than in the paper, and scaled rewards (the last
-one as if it were 1e4)."""
+"""Many environments, a larger learning rate and network than in the paper, and scaled rewards (the
+last one as if it were 1e4)."""
 _WATER_OFF_POLICY = {
     "n_envs": 64,
     "train_freq": 4,
@@ -483,8 +486,8 @@ _WATER_OFF_POLICY = {
     "net_arch": (256, 256),
     "staggered": True,
 }
-"""The best settings without counterfactuals from a sweep (one seed each) over discount, learning rate,
-reward scale and n-step. With one-step targets neither agent learnt the task."""
+"""The best settings without counterfactuals from a sweep (one seed each) over discount, learning
+rate, reward scale and n-step. With one-step targets neither agent learnt the task."""
 
 WATER_SETTINGS: dict[str, dict[str, Any]] = {
     "ppo": {**SB3_SETTINGS["ppo"], **_TUNED},

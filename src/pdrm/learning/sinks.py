@@ -1,7 +1,7 @@
 """Logging to TensorBoard and Weights & Biases (optional).
 
-A sink is a `Watch` of a run: `pdrm.train(…, watch=sink)` calls it after every evaluation. The package
-of the tool is imported when a sink is made.
+A sink is a `Watch` of a run: `pdrm.train(…, watch=sink)` calls it after every evaluation. The
+package of the tool is imported when a sink is made.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class TensorBoard(Sink):
 
 
 class WeightsAndBiases(Sink):
-    """A run of Weights & Biases. Options are those of `wandb.init`: `mode="offline"` stays on this machine.
+    """A run of Weights & Biases.
+
+    Options are those of `wandb.init`: `mode="offline"` stays on this machine.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()

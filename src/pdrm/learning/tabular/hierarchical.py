@@ -1,12 +1,12 @@
 """The hierarchical method, readable (Section 7.4, after Toro Icarte's HRM): a meta-policy over
 options, learnt together with the options' policies.
 
-The options of a machine are its reading rules that change the configuration. The goal of an option
-is that the machine takes its rule. In machine state u the agent can choose the options that leave u,
-whatever the stack. If there are none, it has one option without a rule, which cannot be completed.
-An option's policy sees the environment state, the machine state and the top symbol. Every option
-learns from every step, for every machine state and top symbol, as if the machine had been there.
-`docs/learning.md` lists the differences from HRM.
+The options of a machine are its reading rules that change the configuration. The goal of an
+option is that the machine takes its rule. In machine state u the agent can choose the options
+that leave u, whatever the stack. If there are none, it has one option without a rule, which
+cannot be completed. An option's policy sees the environment state, the machine state and the top
+symbol. Every option learns from every step, for every machine state and top symbol, as if the
+machine had been there. `docs/learning.md` lists the differences from HRM.
 """
 
 from __future__ import annotations
@@ -201,8 +201,9 @@ class ReadableHierarchical(ReadableLearner):
         """Every option learns from the step, at every head.
 
         At the present head it learns from the real step, at the others from the machine's
-        counterfactual step. An option gets the environment's and the machine's reward, and r⁺ if it
-        is completed, or r⁻ if it ends otherwise: the machine moves elsewhere or the environment ends.
+        counterfactual step. An option gets the environment's and the machine's reward, and r⁺ if
+        it is completed, or r⁻ if it ends otherwise: the machine moves elsewhere or the
+        environment ends.
         """
         arrays = self.domain.arrays
         current_head = Head(configuration.state, configuration.top)
@@ -247,7 +248,8 @@ STAYS, MOVES, NOT_DEFINED = 0, 1, -1
 
 
 class Options(NamedTuple):
-    """The options of each machine state, the heads at which they learn, and each label's effect there.
+    """The options of each machine state, the heads at which they learn, and each label's effect
+    there.
 
     >>> from pdrm.language.loading import catalogue
     >>> heads = [Head("u0", "#"), Head("u1", "#"), Head("u1", "A")]

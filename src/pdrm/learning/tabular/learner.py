@@ -75,7 +75,10 @@ UPDATES_PER_CLOCK_CHECK = 10_000
 
 
 class TabularLearner(BuiltInLearner):
-    """Base class of both learners. A subclass makes the tables and names the kernel that trains them."""
+    """Base class of both learners.
+
+    A subclass makes the tables and names the kernel that trains them.
+    """
 
     learn: ClassVar[Callable[..., int]]
     """The kernel of training."""
@@ -296,7 +299,8 @@ class HierarchicalLearner(TabularLearner):
     >>> from pdrm.domains.paper_domains import domain
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.product.observation import TopK
-    >>> learner = HierarchicalLearner(domain("deliver-8"), catalogue("deliver"), TopK(1), Hierarchical(), seed=0)
+    >>> deliver, machine = domain("deliver-8"), catalogue("deliver")
+    >>> learner = HierarchicalLearner(deliver, machine, TopK(1), Hierarchical(), seed=0)
     >>> learner.advance(Until(episodes=3))
     >>> learner.episodes, learner.test(10).returns.shape
     (3, (10,))

@@ -1,8 +1,9 @@
 """The hierarchical method in Numba, on any finite domain and any machine: training.
 
-The readable twin is `ReadableHierarchical` (`hierarchical.py`). Each phase of the loop below names the
-methods of the twin that it implements; on the same random numbers both learn the same values, entry
-by entry. As in `q_kernel`, a step for which a table has no room is repeated from its start.
+The readable twin is `ReadableHierarchical` (`hierarchical.py`). Each phase of the loop below
+names the methods of the twin that it implements; on the same random numbers both learn the same
+values, entry by entry. As in `q_kernel`, a step for which a table has no room is repeated from
+its start.
 """
 
 from __future__ import annotations
