@@ -165,7 +165,7 @@ def measure_ppo(n_envs: int) -> Figures:
         burst = burst_of(training, ROUNDS)
         burst()
         seconds = min(seconds_of(burst) for _ in range(ROUNDS))
-        taken.append(seconds / ROUNDS / training.algorithm.steps_per_iteration)
+        taken.append(seconds / ROUNDS / training.algorithm.settings.steps_per_iteration)
         figures[f"many_ppo_steps_per_s_{n_envs}_envs_{epochs}_epochs"] = 1 / taken[-1]
     slope, begin = np.polyfit(EPOCHS, taken, 1)
     figures[f"many_ppo_collect_ns_{n_envs}_envs"] = float(begin) * 1e9
@@ -205,7 +205,7 @@ def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
     training = water_training(given)
     burst = burst_of(training, 1)
     peer = sb3_ppo(PPO.like_sb3(**given).resolved())
-    steps = training.algorithm.steps_per_iteration
+    steps = training.algorithm.settings.steps_per_iteration
     burst()
     turns = max(1, round(NOTICEABLE / seconds_of(burst)))
     ours: list[float] = []

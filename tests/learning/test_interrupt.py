@@ -17,7 +17,8 @@ def test_the_first_is_said_and_waits_and_the_second_acts(capfd):
     with defer_interrupt() as raise_if_asked:
         os.kill(os.getpid(), signal.SIGINT)
         assert (
-            capfd.readouterr().err == "\nstopping after the next evaluation (Ctrl-C again: at once) ...\n"
+            capfd.readouterr().err
+            == "\nstopping after the next evaluation (Ctrl-C again: at once) ...\n"
         )
         with pytest.raises(KeyboardInterrupt):
             raise_if_asked()

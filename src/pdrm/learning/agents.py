@@ -384,20 +384,20 @@ class Deep(BuiltInAgent):
         return 1
 
     @property
-    def iteration(self) -> int:
-        """Steps of all environments between updates."""
+    def steps_per_iteration(self) -> int:
+        """Steps of all environments in an iteration."""
         return self.n_envs * self.rollout
 
     @property
     def total(self) -> int:
         """Training steps, in whole iterations."""
-        return -(-int(self.total_timesteps) // self.iteration) * self.iteration
+        return -(-int(self.total_timesteps) // self.steps_per_iteration) * self.steps_per_iteration
 
     @property
     def between_tests(self) -> int:
         """Steps between two evaluations, in whole iterations."""
         steps = self.test_every or int(self.total_timesteps) // EVALUATIONS_PER_RUN
-        return max(1, steps // self.iteration) * self.iteration
+        return max(1, steps // self.steps_per_iteration) * self.steps_per_iteration
 
     @classmethod
     def like_sb3(cls, **settings: Any) -> Self:

@@ -57,9 +57,9 @@ def test_the_loss_is_that_of_stable_baselines3():
     logits, action = rng.normal(size=(rows, 3)).astype(np.float32), rng.integers(3, size=rows)
     settings = PPO(clip_range=0.15, clip_range_vf=0.5, ent_coef=0.01, vf_coef=0.7)
     batch = Batch(np.zeros(rows), action, old, old_value, gain)
-    judged = PolicyOutputs(logits, value, np.zeros(0))
+    outputs = PolicyOutputs(logits, value, np.zeros(0))
     ours = jax.jit(lambda *seen: ppo_loss(settings, *seen)[0])(
-        batch, judged, np.ones(rows, np.float32)
+        batch, outputs, np.ones(rows, np.float32)
     )
     # As written in stable_baselines3/ppo/ppo.py.
     t = {
@@ -83,11 +83,11 @@ def test_rows_that_only_fill_up_do_not_count():
 
     @jax.jit
     def loss(cut, weight):
-        action, judged = (
+        action, outputs = (
             jnp.zeros(len(weight), jnp.int32),
             PolicyOutputs(cut[:2].T, cut[2], jnp.zeros(0)),
         )
-        return ppo_loss(PPO().resolved(), Batch(cut[0], action, *cut[2:]), judged, weight)[0]
+        return ppo_loss(PPO().resolved(), Batch(cut[0], action, *cut[2:]), outputs, weight)[0]
 
     assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(
         float(loss(columns, np.arange(10) < 7)), rel=1e-5

@@ -7,7 +7,7 @@ import pytest
 
 from pdrm.learning.agents import PPO
 from pdrm.learning.deep.algorithm import MAX_RESTART_HEIGHT, begin_envs, step_envs
-from pdrm.learning.deep.deep_training import product_for, with_all_defaults
+from pdrm.learning.deep.deep_training import product_for, resolve_for_training
 from pdrm.product.jax_env.jax_domain import make_key
 from pdrm.task import Task
 
@@ -24,7 +24,7 @@ def situations(state):
 def walk(name, share, seed=0):
     """The situations met before each step, those that episodes begin with after it, and their clocks."""
     task, settings = Task(name), PPO(n_envs=16, restarts=share)
-    product = product_for(task, with_all_defaults(task, settings))
+    product = product_for(task, resolve_for_training(task, settings))
     envs = begin_envs(product, settings, make_key(seed), restarts=share > 0)
     step = jax.jit(lambda envs, action: step_envs(product, envs, action, share))
     starts = {one[0] for one in situations(envs.state)}
@@ -66,5 +66,5 @@ def test_without_restarts_every_episode_begins_at_a_start():
 
 
 def test_an_agent_that_sees_nothing_of_the_machine_begins_at_starts():
-    assert with_all_defaults(Task("maze-5x5"), PPO(k="none")).restarts == 0
-    assert with_all_defaults(Task("maze-5x5"), PPO()).restarts == PPO().resolved().restarts
+    assert resolve_for_training(Task("maze-5x5"), PPO(k="none")).restarts == 0
+    assert resolve_for_training(Task("maze-5x5"), PPO()).restarts == PPO().resolved().restarts

@@ -286,7 +286,7 @@ def test_what_cannot_be_replaced_is_refused_at_once():
         gymnasium.wrappers.TransformObservation(env, lambda seen: -seen, box),
         VecFrameStack(DummyVecEnv([letter_env]), 2),
     ):
-        with pytest.raises(BadSetting, match="does not say which machine"):
+        with pytest.raises(BadSetting, match="does not contain a machine"):
             agent(other)
 
 

@@ -96,10 +96,6 @@ class Walking(NamedTuple):
 class Walker(Algorithm):
     """Always takes the first action and learns nothing: compiled in no time, for what does not depend on learning."""
 
-    @property
-    def steps_per_iteration(self):
-        return self.settings.n_envs
-
     def new_network(self, _rng):
         return jnp.zeros(1)
 

@@ -1,6 +1,7 @@
-"""Agents of Stable-Baselines3 and sb3-contrib by name: `pdrm.SB3("PPO")` is an agent like any other.
+"""Agents of Stable-Baselines3 and sb3-contrib by name: `pdrm.SB3("PPO")` is an agent like any
+other.
 
-It trains on `task.env(k)`. Its parameters are kept as arrays; a run that was stopped begins again.
+It trains on `task.env(k)`. Its parameters are saved as arrays. A stopped run starts again.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ class SB3:
 
     Args:
         algorithm: Its name, such as `"PPO"` or `"RecurrentPPO"`.
-        policy: The name of its policy. If it begins with `Mlp`, observations are flat vectors.
+        policy: The name of its policy. If it starts with `Mlp`, observations are flat vectors.
         k: Stack symbols that the policy sees.
         total_timesteps: Environment steps of training.
-        test_every: Steps between two evaluations (default: a twentieth of all).
+        test_every: Steps between two evaluations (default: a twentieth of the total).
         test_episodes: Episodes per evaluation.
         options: Other arguments of the algorithm.
 
@@ -62,15 +63,15 @@ class SB3:
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> SB3:
-        """The agent with these fields."""
-        own = dict(fields)
-        options = own.pop("options")
-        return cls(**own, **options)
+        """The agent with these fields, from the record of a run."""
+        arguments = dict(fields)
+        options = arguments.pop("options")
+        return cls(**arguments, **options)
 
     def __repr__(self) -> str:
-        said = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         policy = "" if self.policy == "MultiInputPolicy" else f", {self.policy!r}"
-        return f"SB3({self.algorithm!r}{policy}, k={self.k}{said})"
+        return f"SB3({self.algorithm!r}{policy}, k={self.k}{options})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SB3) and vars(self) == vars(other)
@@ -80,11 +81,11 @@ class SB3:
 
     @property
     def name(self) -> str:
-        """The algorithm, as tables show it."""
+        """The name of the algorithm in tables."""
         return f"sb3-{self.algorithm.lower()}"
 
     def learner(self, task: Task, seed: int, /) -> SB3Model:
-        """Begin a run."""
+        """The learner before its first step."""
         return SB3Model(self, task, seed)
 
     def load_policy(self, task: Task, arrays: Arrays, /) -> SB3Model:
@@ -98,11 +99,11 @@ class SB3:
 
 
 class RolloutBoundary(Exception):
-    """Training can stop here."""
+    """Raised between two rollouts to stop training."""
 
 
 class SB3Model:
-    """A model under way, and its policy as it stands, which acts without exploration."""
+    """A model in training, and its present policy, which acts without exploration."""
 
     def __init__(self, agent: SB3, task: Task, seed: int) -> None:
         shown = task.env(agent.k)
@@ -115,7 +116,9 @@ class SB3Model:
             fix = f"its policies are {', '.join(kind.policy_aliases)}; settings that pdrm.SB3 does not have are its own arguments"
             fault = f"Stable-Baselines3 refuses {agent}: {describe_fault(error)}"
             raise BadSetting(fault, fix=fix) from error
-        self.network, self.total, self.episodes = self.model.policy, agent.total_timesteps, 0
+        self.network = self.model.policy
+        self.total = agent.total_timesteps
+        self.episodes = 0
         self.reset()
 
     @property
@@ -124,13 +127,13 @@ class SB3Model:
         return int(self.model.num_timesteps)
 
     def advance(self, until: Until, /) -> None:
-        """Train until then, in whole rollouts. Schedules refer to `total_timesteps`."""
+        """Train in whole rollouts. Schedules refer to `total_timesteps`."""
         from stable_baselines3.common.callbacks import BaseCallback
 
         learner = self
 
         class Counting(BaseCallback):
-            """Counts episodes, and stops between two rollouts."""
+            """Count episodes, and stop between two rollouts."""
 
             def _on_rollout_start(self) -> None:
                 if until.reached(learner):
@@ -146,12 +149,12 @@ class SB3Model:
                 self.model.learn(left, callback=Counting(), reset_num_timesteps=False)
 
     def policy(self) -> SB3Model:
-        """The policy as it stands."""
+        """The present policy."""
         return self
 
     def reset(self) -> None:
-        """Forget the state of an LSTM; an episode begins."""
-        self.memory, self.begins = None, np.ones(1, bool)
+        """Reset the state of an LSTM at the start of an episode."""
+        self.memory, self.episode_start = None, np.ones(1, bool)
 
     def act(self, observation: Any, _info: Any = None, *, deterministic: bool = True) -> Any:
         """The action."""
@@ -163,9 +166,9 @@ class SB3Model:
         ):
             observation = gymnasium.spaces.unflatten(self.space, observation)
         action, self.memory = self.model.predict(
-            observation, state=self.memory, episode_start=self.begins, deterministic=True
+            observation, state=self.memory, episode_start=self.episode_start, deterministic=True
         )
-        self.begins = np.zeros(1, bool)
+        self.episode_start = np.zeros(1, bool)
         return int(action) if np.ndim(action) == 0 else action
 
     def arrays(self) -> Arrays:
@@ -175,7 +178,6 @@ class SB3Model:
 
 
 def _find_algorithm(name: str) -> Any:
-    ours, others = (
-        load_package(one, "'pdrm[sb3]'") for one in ("stable_baselines3", "sb3_contrib")
-    )
-    return vars(ours).get(name) or vars(others)[name]
+    sb3 = load_package("stable_baselines3", "'pdrm[sb3]'")
+    contrib = load_package("sb3_contrib", "'pdrm[sb3]'")
+    return vars(sb3).get(name) or vars(contrib)[name]
