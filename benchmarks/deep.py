@@ -24,7 +24,7 @@ from benchmarks import Figures, OnProgress
 from pdrm.domains.environments import WaterEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import MissingPackage
-from pdrm.learning.agents import PPO, Deep
+from pdrm.learning.agents import PPO
 from pdrm.learning.deep.algorithm import Envs, action_keys, begin_envs, step_envs
 from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
 from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
@@ -118,7 +118,7 @@ def seconds_of(burst: Callable[[], object]) -> float:
 def random_speed(n_envs: int) -> float:
     """Random steps of the product per second: the best of some bursts."""
     product = water_product()
-    envs = jax.jit(lambda: begin_envs(product, Deep(n_envs=n_envs, staggered=True), make_key(0)))()
+    envs = jax.jit(lambda: begin_envs(product, PPO(n_envs=n_envs, staggered=True), make_key(0)))()
     walk = jax.jit(partial(_walk, product, RANDOM_STEPS), donate_argnums=0)
 
     def burst() -> float:

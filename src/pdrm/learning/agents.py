@@ -9,6 +9,7 @@ depends on the task: the paper's for a domain of the catalogue, the tuned one fo
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -31,7 +32,6 @@ from pdrm.learning.settings import (
     SAC_DEFAULTS,
     SB3_SETTINGS,
     STOCHASTIC_LEARNING_RATE,
-    SUMMARY_DEFAULTS,
     TABULAR_DEFAULTS,
     UNIT_INTERVAL,
     WATER_SETTINGS,
@@ -101,9 +101,6 @@ class Counterfactuals(StrEnum):
     bounded."""
 
 
-VARIANT_RANGES = dict.fromkeys(("shaping_scale", "shaping_shift", "option_pay"), ANY_NUMBER)
-
-
 class VariantSettings(NamedTuple):
     """Settings of some tabular agents or of readings of the paper (`paper_agents`), with neutral
     defaults for all others.
@@ -129,14 +126,10 @@ class Tabular(BuiltInAgent):
     """Settings of every tabular agent."""
 
     defaults = TABULAR_DEFAULTS
-    ranges = {
-        **BuiltInAgent.ranges,
-        **VARIANT_RANGES,
-        **dict.fromkeys(
-            ("learning_rate", "epsilon", "epsilon_decay", "epsilon_least", "shaping_discount"),
-            UNIT_INTERVAL,
-        ),
-    }
+    ranges = dict.fromkeys(
+        ("learning_rate", "epsilon", "epsilon_decay", "epsilon_least", "shaping_discount"),
+        UNIT_INTERVAL,
+    ) | dict.fromkeys(("shaping_scale", "shaping_shift", "option_pay"), ANY_NUMBER)
 
     episodes: int = FROM_TASK
     """Training episodes."""
@@ -153,9 +146,8 @@ class Tabular(BuiltInAgent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.epsilon is None or self.epsilon_least is None:
-            return
-        if self.epsilon_least > self.epsilon:
+        are_known = None not in (self.epsilon, self.epsilon_least)
+        if are_known and self.epsilon_least > self.epsilon:
             wanted = f"at most epsilon, {self.epsilon!r}"
             raise bad_setting("epsilon_least", self.epsilon_least, wanted)
 
@@ -275,7 +267,7 @@ class Hierarchical(Tabular):
     """
 
     name = "hrm"
-    ranges = {**Tabular.ranges, "r_plus": ANY_NUMBER, "r_minus": ANY_NUMBER}
+    ranges = {"r_plus": ANY_NUMBER, "r_minus": ANY_NUMBER}
 
     r_plus: float = 1.0
     """r⁺: the option's reward for completing it, in addition to those of the machine and the
@@ -303,7 +295,7 @@ class Summary(BuiltInAgent):
     """
 
     name = "summary"
-    defaults = SUMMARY_DEFAULTS
+    defaults = {"discount": 0.99}
 
     k: int | str = FULL
     episodes: int = 500
@@ -339,7 +331,7 @@ class Deep(BuiltInAgent):
     continuous: ClassVar[bool | None] = None
     """True if actions are vectors, False if they are numbered, None for both."""
     defaults = DEEP_DEFAULTS
-    ranges = {**BuiltInAgent.ranges, "shaping_discount": UNIT_INTERVAL}
+    ranges = {"shaping_discount": UNIT_INTERVAL}
 
     total_timesteps: Number = FROM_TASK
     """Training steps in all environments, rounded up to whole iterations (`n_envs` times `n_steps`
@@ -379,14 +371,9 @@ class Deep(BuiltInAgent):
         _check_shaping(self)
 
     @property
-    def rollout(self) -> int:
-        """Steps of each environment between updates."""
-        return 1
-
-    @property
+    @abstractmethod
     def steps_per_iteration(self) -> int:
         """Steps of all environments in an iteration."""
-        return self.n_envs * self.rollout
 
     @property
     def total(self) -> int:
@@ -426,7 +413,6 @@ class PPO(Deep):
     name = "ppo"
     defaults = PPO_DEFAULTS
     ranges = {
-        **Deep.ranges,
         "gae_lambda": UNIT_INTERVAL,
         "restarts": UNIT_INTERVAL,
         "ent_coef": NON_NEGATIVE,
@@ -463,8 +449,8 @@ class PPO(Deep):
     sees nothing of the machine. Evaluations always start at a start of the domain."""
 
     @property
-    def rollout(self) -> int:
-        return self.n_steps
+    def steps_per_iteration(self) -> int:
+        return self.n_envs * self.n_steps
 
 
 @settings_class
@@ -499,7 +485,6 @@ class OffPolicy(Deep):
     """Settings of both DQN and SAC."""
 
     ranges = {
-        **Deep.ranges,
         "tau": UNIT_INTERVAL,
         "learning_starts": NON_NEGATIVE,
         "counterfactuals": NON_NEGATIVE,
@@ -525,8 +510,8 @@ class OffPolicy(Deep):
     of the machine, or the stacks have too many different tops."""
 
     @property
-    def rollout(self) -> int:
-        return self.train_freq
+    def steps_per_iteration(self) -> int:
+        return self.n_envs * self.train_freq
 
 
 @settings_class
@@ -541,7 +526,6 @@ class DQN(OffPolicy):
     continuous = False
     defaults = DQN_DEFAULTS
     ranges = {
-        **OffPolicy.ranges,
         "exploration_fraction": UNIT_INTERVAL,
         "exploration_initial_eps": UNIT_INTERVAL,
         "exploration_final_eps": UNIT_INTERVAL,
@@ -570,7 +554,7 @@ class SAC(OffPolicy):
     name = "sac"
     continuous = True
     defaults = SAC_DEFAULTS
-    ranges = {**OffPolicy.ranges, "ent_coef": NON_NEGATIVE, "target_entropy": ANY_NUMBER}
+    ranges = {"ent_coef": NON_NEGATIVE, "target_entropy": ANY_NUMBER}
 
     ent_coef: float | None = None
     """Weight of the entropy (default: learnt, for `target_entropy`)."""

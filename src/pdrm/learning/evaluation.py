@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
+
+if TYPE_CHECKING:
+    from pdrm.learning.protocol import Floats, Ints, Texts
 
 COLUMNS = "episodes,timesteps,test,return,steps,end\n"
 """The first line of a curve's file."""
@@ -39,15 +42,15 @@ class Curve:
 
     unit: str
     """The unit of the agent's training: episodes or timesteps."""
-    episodes: npt.NDArray[np.int64]
+    episodes: Ints
     """[T]: training episodes before each evaluation."""
-    timesteps: npt.NDArray[np.int64]
+    timesteps: Ints
     """[T]: environment steps of training before each evaluation."""
-    returns: npt.NDArray[np.float64]
+    returns: Floats
     """[T, E]"""
-    steps: npt.NDArray[np.int64]
+    steps: Ints
     """[T, E]: the lengths of the evaluation episodes."""
-    ends: npt.NDArray[np.str_]
+    ends: Texts
     """[T, E]: machine states."""
     text: str
     """The content of `curve.csv`."""
@@ -59,7 +62,7 @@ class Curve:
         return f"<Curve of {len(self)} evaluations, final mean return {format_return(self.final_return)}>"
 
     @property
-    def at(self) -> npt.NDArray[np.int64]:
+    def at(self) -> Ints:
         """[T]: training before each evaluation, in the agent's unit."""
         return self.timesteps if self.unit == "timesteps" else self.episodes
 
@@ -117,7 +120,7 @@ SINGLE, DOUBLE = 7, 15
 """The decimal digits of a sum in single and in double precision."""
 
 
-def round_sums(sums: npt.ArrayLike, digits: int = DOUBLE) -> npt.NDArray[np.float64]:
+def round_sums(sums: npt.ArrayLike, digits: int = DOUBLE) -> Floats:
     """Sums without the digits that are only rounding errors.
 
     >>> round_sums([0.1 + 0.2, 100005.0]).tolist()
@@ -139,7 +142,7 @@ def format_return(value: float) -> str:
     return f"{value:.6g}"
 
 
-def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:
+def find_successes(ends: Texts, states: Sequence[str]) -> Floats:
     """1.0 for each end in one of the states, otherwise 0.0.
 
     An automaton that simulates a stack keeps its top in the state: `home@d`.

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+    Texts = npt.NDArray[np.str_]
+    Flags = npt.NDArray[np.bool_]
+
 
 @runtime_checkable
 class Agent(Protocol):
@@ -71,17 +76,17 @@ class Until:
 class EvaluationResult:
     """The results of E episodes without exploration."""
 
-    returns: npt.NDArray[np.float64]
+    returns: Floats
     """[E]"""
-    steps: npt.NDArray[np.int64]
+    steps: Ints
     """[E]: their lengths."""
-    ends: npt.NDArray[np.str_]
+    ends: Texts
     """[E]: the last machine states."""
-    discounted: npt.NDArray[np.float64] | None = None
+    discounted: Floats | None = None
     """[E]: the discounted returns, or None in evaluations during training."""
-    truncated: npt.NDArray[np.bool_] | None = None
+    truncated: Flags | None = None
     """[E]: True if a limit ended the episode, or None in evaluations during training."""
-    stack_full: npt.NDArray[np.bool_] | None = None
+    stack_full: Flags | None = None
     """[E]: True if a full stack ended the episode. Only for networks."""
 
 

@@ -534,7 +534,10 @@ def train(
     try:
         failures, policies = train_all(planned, root, workers, log=log, watch=watch, shown=shown)
     except KeyboardInterrupt:
-        raise _interrupted(runs, is_temporary=folder is None) from None
+        loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
+        resume = 'with folder="runs" ' if folder is None else ""
+        fault = f"stopped; what was learnt by then: {loads or 'nothing yet'}; {resume}the same command resumes"
+        raise Interrupted(fault) from None
     if failures:
         raise failures[0].error
     runs = Runs(replace(run, learnt=policies.get(run.spec.id)) for run in runs)
@@ -545,14 +548,6 @@ def train(
     if warnings:
         warn_caller(warnings[0])
     return runs[0] if seeds is None else runs
-
-
-def _interrupted(runs: Runs, *, is_temporary: bool) -> Interrupted:
-    loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
-    with_folder = 'with folder="runs" ' if is_temporary else ""
-    return Interrupted(
-        f"stopped; what was learnt by then: {loads or 'nothing yet'}; {with_folder}the same command resumes"
-    )
 
 
 def _remove(folder: Path) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 import inspect
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
-from math import inf, isfinite
+from math import ceil, inf, isfinite, ulp
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
@@ -51,20 +52,11 @@ class Range(NamedTuple):
     minimum: float
     maximum: float
     text: str
-    """The range for people."""
-    is_open: bool = False
-    """True if the minimum itself is not in the range."""
-
-    def includes(self, value: Any) -> bool:
-        """Return True if a number is in the range."""
-        if self.is_open and value <= self.minimum:
-            return False
-        return bool(self.minimum <= value <= self.maximum)
 
 
 UNIT_INTERVAL = Range(0, 1, "a number from 0 to 1")
 NON_NEGATIVE = Range(0, inf, "a non-negative number")
-POSITIVE = Range(0, inf, "a number above 0", is_open=True)
+POSITIVE = Range(ulp(0), inf, "a number above 0")
 ANY_NUMBER = Range(-inf, inf, "a finite number")
 
 
@@ -89,7 +81,7 @@ class BuiltInAgent(ABC):
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Values of settings that depend on the task, unless the task has its own."""
     ranges: ClassVar[Mapping[str, Range]] = {"discount": UNIT_INTERVAL}
-    """Ranges of settings. Numbers that are not listed must be positive."""
+    """Ranges of the settings that this class declares (default: positive numbers)."""
 
     k: int | str = 1
     """Stack symbols that the policy sees: 0, 1, 2, … or `full`. For deep agents also `none`:
@@ -208,7 +200,8 @@ def _check_k(k: Any, *, none: bool) -> int | str:
 def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
     """Raise unless a setting has its type and is in its range. A traced array passes."""
     name, kind = field.name, str(field.type).removesuffix(" | None")
-    allowed = agent.ranges.get(name, POSITIVE)
+    ranges = ChainMap(*(vars(cls).get("ranges", {}) for cls in type(agent).__mro__))
+    allowed = ranges.get(name, POSITIVE)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if kind == "tuple[int, ...]":
         valid = isinstance(value, tuple) and all(_is_count(item, 1) for item in value)
@@ -217,13 +210,13 @@ def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
         valid = isinstance(value, bool)
         wanted = "true or false"
     elif kind == "int":
-        minimum = 1 if allowed.is_open else 0
+        minimum = ceil(allowed.minimum)
         valid = _is_count(value, minimum)
         wanted = f"an integer from {minimum} to {MAX_COUNT:,}"
     elif kind not in ("float", "Number") or (hasattr(value, "dtype") and not is_number):
         return
     else:
-        valid = is_number and isfinite(value) and allowed.includes(value)
+        valid = is_number and isfinite(value) and allowed.minimum <= value <= allowed.maximum
         wanted = allowed.text
     if not valid:
         raise bad_setting(name, value, wanted)
@@ -321,8 +314,6 @@ DEFAULT_OPERATIONS_PER_EPISODE = 30_000
 STOCHASTIC_LEARNING_RATE = 0.1
 """The learning rate of tables in a stochastic domain of your own. With a larger one, a value
 depends on the last few outcomes only."""
-
-SUMMARY_DEFAULTS = {"discount": 0.99}
 
 TABULAR_DEFAULTS = {
     "episodes": 10_000,

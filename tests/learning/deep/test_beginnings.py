@@ -8,7 +8,7 @@ import pytest
 from pdrm.domains import from_arrays
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.language.loading import parse
-from pdrm.learning.agents import Deep, kind_of
+from pdrm.learning.agents import PPO, kind_of
 from pdrm.learning.deep.deep_training import DeepTraining, check_numbers, make_algorithm
 from pdrm.learning.evaluation import Episode
 from pdrm.learning.run import Runs, train
@@ -35,7 +35,7 @@ def product_of(rules, depth=8, **first):
 
 def walk(product, seed=0):
     """A training that takes steps and learns nothing."""
-    return DeepTraining(lambda _: Walker(product, Deep(n_envs=2).resolved()), [seed])
+    return DeepTraining(lambda _: Walker(product, PPO(n_envs=2, n_steps=1).resolved()), [seed])
 
 
 @pytest.mark.parametrize("agent", SETTINGS)

@@ -202,7 +202,7 @@ class PolicyTable:
 
     def values(
         self, environment_state: int, machine_state: str, memory: StackOrCounters
-    ) -> npt.NDArray[np.float64]:
+    ) -> Rewards:
         """The values for an environment state and a configuration."""
         check_configuration(machine_state, memory, self.states, self.memory.kind)
         seen: Any = tuple(memory)
@@ -309,7 +309,7 @@ class TabularPolicy(ABC):
     @abstractmethod
     def values(
         self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
-    ) -> npt.NDArray[np.float64]:
+    ) -> Rewards:
         """The value of each choice. `memory` is the stack, top first, or the counters."""
 
     def table(self) -> Rows[PolicyRow]:
@@ -449,7 +449,7 @@ class QPolicy(TabularPolicy):
 
     def values(
         self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
-    ) -> npt.NDArray[np.float64]:
+    ) -> Rewards:
         """The value of each action, zeros if unseen.
 
         `memory` is the stack, top first, or the counters.
@@ -516,7 +516,7 @@ class HierarchicalPolicy(QPolicy):
 
     def values(
         self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
-    ) -> npt.NDArray[np.float64]:
+    ) -> Rewards:
         """The meta-policy's value of each option of the machine state."""
         values = super().values(environment_state, machine_state, memory)
         return values[: len(self._choices(machine_state))]

@@ -10,8 +10,6 @@ returns, and the next call repeats the step from its start with the same random 
 
 from __future__ import annotations
 
-from numba import njit
-
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import RngState
 from pdrm.learning.tabular import rows_kernel as rows
@@ -44,7 +42,7 @@ from pdrm.product.explore_kernel import (
 from pdrm.product.hash_kernel import FREE, find_key, ix
 
 
-@njit(cache=True)
+@njit_norefcount
 def shaping_reward(
     potentials: Potentials,
     configuration: int,

@@ -377,20 +377,20 @@ class ReadableQLearning(ReadableLearner):
             self.update(s, configuration, a, o)
             updates += 1
         learnt_real = real_first
+        real_class = self.class_of(configuration.stack)
         for counterfactual in self.counterfactual_configurations():
             with suppress(UndefinedMove):  # without a rule there is no counterfactual step
                 if not self.spend_operations(s, counterfactual, a, o):
                     break
                 self.update(s, counterfactual, a, o)
                 updates += 1
-                learnt_real = learnt_real or self._are_alike(counterfactual, configuration)
+                same_state = counterfactual.state == configuration.state
+                same_class = real_class == self.class_of(counterfactual.stack)
+                learnt_real = learnt_real or (same_state and same_class)
         if not learnt_real:
             self.update(s, configuration, a, o)
             updates += 1
         return updates
-
-    def _are_alike(self, one: Configuration, other: Configuration) -> bool:
-        return one.state == other.state and self.class_of(one.stack) == self.class_of(other.stack)
 
     def counterfactual_configurations(self) -> Iterator[Configuration]:
         """Every machine state with every observed stack.

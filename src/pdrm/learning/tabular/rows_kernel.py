@@ -382,14 +382,17 @@ def read(explored: ConfigurationGraph, configuration: int, label: int) -> tuple[
 
 
 @njit_inline
-def read_first(
-    explored: ConfigurationGraph, label: int, max_operations: int
-) -> tuple[int, float, int]:
-    """The configuration, the reward and the operations after the label at reset.
+def start_episode(
+    domain: DomainArrays, explored: ConfigurationGraph, max_operations: int, random: np.uint64
+) -> tuple[int, int, float, int, np.uint64]:
+    """Draw a start, and read the label at reset (start_episode).
 
-    A label that takes more than `max_operations` (0: no limit) is not read. The configuration is
-    negative if `explore` fails.
+    A label that takes more than `max_operations` (0: no limit) is not read. Returns the environment
+    state, the configuration (negative if `explore` fails), the reward, the operations, and the
+    generator's state.
     """
+    start, random = draw(domain.start_probability.reshape(1, 1, -1), 0, 0, random)
+    label = domain.start_label[start]
     configuration, reward, operations = explored.start, explored.start_reward, 0
     if label >= 0 and configuration % explored.states < explored.first_final:
         following, machine_reward = explore(explored, configuration, label)
@@ -398,24 +401,10 @@ def read_first(
         if not 0 < max_operations < operations:
             reward += machine_reward
             configuration = following
-    return configuration, reward, operations
-
-
-@njit_inline
-def start_episode(
-    domain: DomainArrays, explored: ConfigurationGraph, max_operations: int, random: np.uint64
-) -> tuple[int, int, float, int, np.uint64]:
-    """Draw a start (start_episode).
-
-    Returns the environment state, the result of `read_first` and the generator's state.
-    """
-    start, random = draw(domain.start_probability.reshape(1, 1, -1), 0, 0, random)
-    label = domain.start_label[start]
-    configuration, reward, operations = read_first(explored, label, max_operations)
     return domain.start_state[start], configuration, reward, operations, random
 
 
-@njit(cache=True)
+@njit_norefcount
 def find_visited_row(
     explored: ConfigurationGraph, table: QTable, s: int, configuration: int
 ) -> int:
@@ -428,7 +417,7 @@ def find_visited_row(
     return row
 
 
-@njit(cache=True)
+@njit_norefcount
 def test(
     domain: DomainArrays,
     tables: Tables,

@@ -21,7 +21,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pdrm.analysis.whole_stack import WholeStack, check_deterministic
 from pdrm.analysis.whole_stack_kernel import NONE, World
@@ -42,7 +41,7 @@ from pdrm.learning.tabular.q_learning import no_rule_error
 from pdrm.learning.tabular.rows_kernel import list_arrays, put_arrays
 from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_path, guess_end, guess_labels
 from pdrm.machines.guards import Label
-from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
+from pdrm.machines.tables import Rewards, Symbols, begin_table, step_table, tabulate
 from pdrm.product.observation import FullStack
 from pdrm.task import Task
 
@@ -88,7 +87,7 @@ class SummaryPolicy(TabularPolicy):
 
     def values(
         self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
-    ) -> npt.NDArray[np.float64]:
+    ) -> Rewards:
         """The value of each action, or -inf if it was never tried.
 
         `memory` is the stack, top first.
@@ -123,9 +122,7 @@ class SummaryPolicy(TabularPolicy):
         return description, list_arrays(self.world, WORLD)
 
 
-def find_values(
-    solver: WholeStack, env_state: int, state: int, symbols: Symbols
-) -> npt.NDArray[np.float64]:
+def find_values(solver: WholeStack, env_state: int, state: int, symbols: Symbols) -> Rewards:
     """The values of the actions, or -inf for unknown ones. Almost equal values are made equal."""
     if state >= solver.table.first_final or solver.world.terminal[env_state]:
         return np.zeros(solver.world.next.shape[1])
