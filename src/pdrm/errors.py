@@ -449,11 +449,11 @@ class WrongArguments(BadSetting, TypeError, code="E0812"):
 
 
 class Diverged(BadSetting, code="E0813"):
-    """The parameters of a network diverged (NaN or inf). Rewards as the network sees them are too large for its learning rate. Runs that
-    are trained in the same batch continue without it."""
+    """The parameters of a network, or the values of a table, diverged (NaN or inf). The rewards are too
+    large for the learning rate. Other networks of the same batch continue without it."""
 
     runs: tuple[int, ...] = ()
-    """The positions of these runs in their batch."""
+    """The positions of these runs in their batch (empty: all of them)."""
 
 
 class NotHere(BadSetting, AttributeError, KeyError, code="E0814"):

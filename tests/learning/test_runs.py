@@ -331,6 +331,22 @@ def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
     assert [is_done(folder) for folder in folders] == [False, True]
 
 
+def test_a_table_that_diverges_says_what_to_change(tmp_path, monkeypatch):
+    """It names no runs of its batch, so none of them is tried again."""
+    test = QLearner.test
+
+    def diverging(learner, *given):
+        learner.tables.table.value[0] = np.inf
+        return test(learner, *given)
+
+    monkeypatch.setattr(QLearner, "test", diverging)
+    with pytest.raises(Diverged) as caught:
+        train_batch([SPEC], [tmp_path])
+    assert "learning_rate" in caught.value.fix
+    assert "rewards" in caught.value.fix
+    assert not is_done(tmp_path)
+
+
 def test_a_table_that_never_succeeds_says_what_to_try():
     """From 300 episodes on."""
     letter = Task("letter")

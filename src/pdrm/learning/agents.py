@@ -37,6 +37,7 @@ from pdrm.learning.settings import (
     WATER_SETTINGS,
     BuiltInAgent,
     Number,
+    Settings,
     bad_setting,
     check_choice,
     field_values,
@@ -158,7 +159,7 @@ class Tabular(BuiltInAgent):
         names = [name for name in VariantSettings._fields if name in values]
         return VariantSettings(**{name: values[name] for name in names})
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> Settings:
         """The paper's settings in its domains, and a smaller learning rate in stochastic ones of
         your own."""
         if task.catalogued:
@@ -234,7 +235,7 @@ class CountingQ(QLearning):
     of the paper's wall-clock limit; default: 30,000 if the automaton simulates a stack,
     otherwise never)."""
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> Settings:
         defaults = super().defaults_for(task)
         if not task.counts:
             defaults["operations_per_episode"] = DEFAULT_OPERATIONS_PER_EPISODE
@@ -314,7 +315,7 @@ class Summary(BuiltInAgent):
         if self.discount is not None and not self.discount < 1:
             raise bad_setting("discount", self.discount, "a number from 0 to below 1")
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> Settings:
         """The task's discount."""
         return {"discount": task.discount}
 
@@ -395,7 +396,7 @@ class Deep(BuiltInAgent):
         """
         return cls(**{**SB3_SETTINGS[cls.name], **settings})
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> Settings:
         """The tuned settings in WaterWorld, otherwise `defaults`."""
         if task.continuous:
             return {**self.defaults, **WATER_SETTINGS[self.name]}

@@ -141,8 +141,9 @@ def in_batches(runs: Sequence[PlannedRun]) -> list[Batch]:
 
 # --- Training
 #
-# If a worker dies, joblib does not report its run. Each run that had been started is then tried again
-# alone, and fails if its worker has died `MAX_DEATHS` times. A run with a result is never repeated.
+# If a worker dies, joblib does not report its run. Each run that had been started is then tried
+# again alone, and fails if its worker has died `MAX_DEATHS` times. A run with a result is never
+# repeated.
 
 MAX_DEATHS = 3
 

@@ -25,6 +25,8 @@ from pdrm.learning.settings import (
     SOURCE,
     TABULAR_DEFAULTS,
     BuiltInAgent,
+    JsonObject,
+    Settings,
     check_count,
     check_known,
     field_values,
@@ -175,14 +177,14 @@ class BuiltInLearner(ABC):
         """Statistics of the run."""
 
     @abstractmethod
-    def policy(self, about: dict[str, Any] | None = None) -> Any:
+    def policy(self, about: JsonObject | None = None) -> Any:
         """The present policy.
 
         Args:
             about: JSON values that are saved with it.
         """
 
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
+    def save_policy(self, path: Path, about: JsonObject) -> Fingerprint:
         """Write the policy."""
         fingerprint: Fingerprint = self.policy(about).save(path)
         return fingerprint
@@ -209,7 +211,7 @@ class ThirdPartyAgent:
     """Training between two evaluations (default: a twentieth)."""
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
-    identity: dict[str, Any] = field(init=False, compare=False)
+    identity: JsonObject = field(init=False, compare=False)
     """The class with a hash of its source, and the fields.
 
     It is kept because another process can see another source.
@@ -261,11 +263,11 @@ class ThirdPartyAgent:
         """Training between two evaluations, in this unit."""
         return self.test_every or max(1, self.total // EVALUATIONS_PER_RUN)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The identity of the agent and its schedule as JSON values."""
         return self.identity | {name: field_values(self)[name] for name in SCHEDULE}
 
-    def changed(self, settings: dict[str, Any]) -> ThirdPartyAgent:
+    def changed(self, settings: Settings) -> ThirdPartyAgent:
         """The agent with another schedule and other values of its fields."""
         known = field_values(self.agent)
         check_known(self.name, settings, [*known, *SCHEDULE])

@@ -56,7 +56,7 @@ from pdrm.learning.run_folder import (
     resolve_seeds,
 )
 from pdrm.learning.run_loop import Watch
-from pdrm.learning.settings import LENGTHS, NOTHING, check_count
+from pdrm.learning.settings import LENGTHS, NOTHING, JsonObject, check_count
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown
@@ -189,12 +189,12 @@ class Run:
         return Runs([self]).plot(path, x=x, y=y)
 
     @property
-    def result(self) -> dict[str, Any]:
+    def result(self) -> JsonObject:
         """The content of `result.json`: statistics, and hashes of the policy and the curve."""
         return read_json(self.folder / RESULT)
 
     @property
-    def timing(self) -> dict[str, Any]:
+    def timing(self) -> JsonObject:
         """The content of `timing.json`: seconds since the last start or resume, version,
         computer."""
         return read_json(self.folder / TIMING)
@@ -374,7 +374,7 @@ class RunRow(NamedTuple):
     success: float
     """The share of its episodes that solved the task."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The row as a dictionary."""
         return self._asdict()
 

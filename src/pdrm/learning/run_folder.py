@@ -43,7 +43,7 @@ from pdrm.learning.protocol import (
     ThirdPartyAgent,
     agent_for,
 )
-from pdrm.learning.settings import SOURCE
+from pdrm.learning.settings import SOURCE, JsonObject, Settings
 from pdrm.task import DomainLike, Task
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
@@ -108,7 +108,7 @@ class RunSpec:
         agent = agent_for(self.agent).resolved(self.task)
         object.__setattr__(self, "agent", agent)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The spec as JSON values."""
         task, agent = self.task.record(), self.agent
         return {"task": task, "agent": agent.name, "settings": agent.record(), "seed": self.seed}
@@ -219,12 +219,12 @@ def remove_leftovers(folder: Path) -> None:
             leftover.unlink()
 
 
-def write_json(path: Path, record: dict[str, Any]) -> None:
+def write_json(path: Path, record: JsonObject) -> None:
     """Write a JSON file of a run."""
     write_atomically(path, (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> JsonObject:
     """Read a JSON file of a run."""
     try:
         return parse_record(path.read_bytes())
@@ -311,7 +311,7 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
     return spec
 
 
-def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
+def _read_task(folder: Path, record: JsonObject, success: Any) -> Task:
     """Rebuild the task from its record."""
     if "environment" in record:
         fix = f"give its task: pdrm.Run.load({str(folder)!r}, task=task)"
@@ -324,7 +324,7 @@ def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
     return Task(domain, record["machine"], success=success)
 
 
-def _read_agent(name: str, settings: dict[str, Any], agent: object) -> AnyAgent:
+def _read_agent(name: str, settings: Settings, agent: object) -> AnyAgent:
     """Rebuild the agent from its record. A third-party agent must be passed in."""
     if SOURCE not in settings:
         return kind_of(name)(**settings) if agent is None else agent_for(agent)

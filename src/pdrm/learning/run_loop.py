@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from pdrm import __version__
 from pdrm.domains.domain_files import domain_bytes
@@ -64,7 +63,7 @@ from pdrm.learning.run_folder import (
     write_json,
     write_progress,
 )
-from pdrm.learning.settings import bad_setting
+from pdrm.learning.settings import JsonObject, bad_setting
 
 EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
 """The environment variable for the seconds between two checkpoints."""
@@ -240,7 +239,7 @@ class RunInProgress:
         write_atomically(path, data)
         return Fingerprint.of(data)
 
-    def finish(self, timing: dict[str, Any], largest: int | None) -> Policy | None:
+    def finish(self, timing: JsonObject, largest: int | None) -> Policy | None:
         """Write the policy, the curve, the times and the result, in this order.
 
         Returns the policy if it cannot be saved in a file.

@@ -24,6 +24,7 @@ from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
 from pdrm.learning.protocol import PolicyLoader, ThirdPartyAgent
 from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, find_run, read_spec, start_run
+from pdrm.learning.settings import JsonObject
 from pdrm.learning.tabular.hierarchical import TOP
 from pdrm.learning.tabular.policy import (
     VERSION,
@@ -103,9 +104,7 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
     return _read_network(file, task)
 
 
-def _find_task(
-    description: dict[str, Any], domain: FiniteDomain | WaterWorld | None
-) -> Task | None:
+def _find_task(description: JsonObject, domain: FiniteDomain | WaterWorld | None) -> Task | None:
     """The task of a policy's file, or None if its domain is neither given nor from the
     catalogue."""
     if domain is not None:
@@ -135,7 +134,7 @@ def load_table(file: Path) -> TabularPolicy:
         return _read_table(arrays, description)
 
 
-def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
+def _read_table(arrays: Arrays, description: JsonObject) -> QPolicy:
     text, k = description["machine"], description["view"]
     machine: Any = parse(text)
     view = view_of(k if k == "full" else int(k))

@@ -41,6 +41,10 @@ LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
 """The units of training, and the settings for its length."""
 EVALUATIONS_PER_RUN = 20
 """The default number of evaluations in training."""
+Settings = dict[str, Any]
+"""Values of settings by name."""
+JsonObject = dict[str, Any]
+"""A record of JSON values."""
 Number = Any
 """A number or a traced scalar array. Runs that differ only in such numbers are compiled
 together."""
@@ -137,7 +141,7 @@ class BuiltInAgent(ABC):
         return self.test_every or max(1, self.total // EVALUATIONS_PER_RUN)
 
     @abstractmethod
-    def defaults_for(self, task: Task) -> dict[str, Any]:
+    def defaults_for(self, task: Task) -> Settings:
         """The values of settings that depend on the task."""
 
     def resolved(self, task: Task | None = None) -> Self:
@@ -150,7 +154,7 @@ class BuiltInAgent(ABC):
         }
         return replace(self, **missing)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings as JSON values."""
         record = {}
         for field in fields(self):
@@ -161,7 +165,7 @@ class BuiltInAgent(ABC):
         return record
 
 
-def field_values(agent: object) -> dict[str, Any]:
+def field_values(agent: object) -> Settings:
     """The fields of a dataclass, or the attributes of another agent."""
     if is_dataclass(agent):
         return {field.name: getattr(agent, field.name) for field in fields(agent)}
@@ -324,7 +328,7 @@ TABULAR_DEFAULTS = {
     "epsilon_least": 0.01,
     "test_every": 100,
 }
-DEEP_DEFAULTS: dict[str, Any] = {
+DEEP_DEFAULTS: Settings = {
     "total_timesteps": 100_000,
     "n_envs": 8,
     "learning_rate": 3e-4,
@@ -394,7 +398,7 @@ _MAZE = TABULAR_DEFAULTS
 _LETTER = {**_MAZE, "learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0}
 _DELIVER = {**_MAZE, "learning_rate": 0.01, "epsilon_decay": 0.9995, "epsilon_least": 0.1}
 
-PAPER_SETTINGS: dict[str, dict[str, Any]] = {
+PAPER_SETTINGS: dict[str, Settings] = {
     "letter": {**_LETTER, "episodes": 5_000},
     "maze-5x5": _MAZE,
     "maze-10x10": _MAZE,
@@ -424,7 +428,7 @@ _PPO_LIKE_SB3 = {
     "shaping": NOTHING,
     "shaping_discount": None,
 }
-SB3_SETTINGS: dict[str, dict[str, Any]] = {
+SB3_SETTINGS: dict[str, Settings] = {
     "ppo": _PPO_LIKE_SB3,
     "rppo": {**_PPO_LIKE_SB3, "n_steps": 128, "batch_size": 128},
     "dqn": {
@@ -480,7 +484,7 @@ _WATER_OFF_POLICY = {
 """The best settings without counterfactuals from a sweep (one seed each) over discount, learning
 rate, reward scale and n-step. With one-step targets neither agent learnt the task."""
 
-WATER_SETTINGS: dict[str, dict[str, Any]] = {
+WATER_SETTINGS: dict[str, Settings] = {
     "ppo": {**SB3_SETTINGS["ppo"], **_TUNED},
     "rppo": {
         **SB3_SETTINGS["rppo"],

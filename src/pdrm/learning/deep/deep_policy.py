@@ -31,6 +31,7 @@ from pdrm.learning.deep.algorithm import Algorithm, Episodes, check_status, play
 from pdrm.learning.deep.deep_training import domain_for, make_algorithm
 from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.protocol import EvaluationResult
+from pdrm.learning.settings import JsonObject
 from pdrm.learning.tabular.policy import number_state, refuse_exploring
 from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK, Window, read_seen
@@ -60,7 +61,7 @@ class DeepPolicy:
 
     algorithm: Algorithm
     network: Any
-    about: dict[str, Any]
+    about: JsonObject
     domain: object = None
     """The domain of training, or None. A finite one describes states."""
 

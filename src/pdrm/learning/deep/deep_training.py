@@ -35,7 +35,7 @@ from pdrm.learning.deep.networks import stack_trees, take
 from pdrm.learning.deep.off_policy import DQNAlgorithm, SACAlgorithm
 from pdrm.learning.deep.ppo import PPOAlgorithm, RecurrentAlgorithm
 from pdrm.learning.deep.replay import choose_symbols
-from pdrm.learning.settings import FULL, NOTHING
+from pdrm.learning.settings import FULL, NOTHING, Settings
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import max_stack_height
 from pdrm.machines.tables import tabulate
@@ -123,7 +123,7 @@ def resolve_for_training(task: Task, agent: Deep) -> Deep:
     0
     """
     agent = agent.resolved(task)
-    resolved: dict[str, Any] = {}
+    resolved: Settings = {}
     if agent.depth is None:
         resolved["depth"] = needed_depth(task, agent)
     if agent.reward_scale is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 
@@ -13,6 +12,7 @@ from pdrm.learning.deep.deep_policy import DeepPolicy
 from pdrm.learning.deep.deep_training import DeepTraining, train_together
 from pdrm.learning.deep.networks import load_arrays, take, tree_arrays
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
+from pdrm.learning.settings import JsonObject
 from pdrm.task import Task
 
 
@@ -50,7 +50,7 @@ class NetworkLearner(BuiltInLearner):
         if steps > 0:
             self.training.iterate(-(-steps // settings.steps_per_iteration))
 
-    def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
+    def policy(self, about: JsonObject | None = None) -> DeepPolicy:
         """The present policy.
 
         Args:

@@ -136,8 +136,8 @@ def apply_mlp(layers: Layers, x: Array) -> Array:
 
 # --- An actor and a critic with hidden layers of one shape, as in Stable-Baselines3's `MlpPolicy`.
 #
-# Actions are discrete (categorical) or vectors (a diagonal Gaussian with deviations that do not depend on
-# the state).
+# Actions are discrete (categorical) or vectors (a diagonal Gaussian with deviations that do not
+# depend on the state).
 
 ACTOR, CRITIC = 0, 1
 """Indices of the leading axis of the hidden layers."""
@@ -237,11 +237,11 @@ def entropy(outputs: PolicyOutputs) -> Array:
     return jnp.broadcast_to(each.sum(), outputs.value.shape)
 
 
-# --- A long short-term memory (Hochreiter and Schmidhuber 1997): one step, and whole sequences with a
-# custom backward pass.
+# --- A long short-term memory (Hochreiter and Schmidhuber 1997): one step, and whole sequences with
+# a custom backward pass.
 #
-# The gradient of a scan adds up the weights' gradient at every step. `unroll` goes back through the gates
-# alone, and computes the weights' gradient of all steps in one product.
+# The gradient of a scan adds up the weights' gradient at every step. `unroll` goes back through the
+# gates alone, and computes the weights' gradient of all steps in one product.
 
 
 class Lstm(NamedTuple):

@@ -290,8 +290,8 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         return after._replace(learnt=learnt)
 
 
-# --- SAC: actions are vectors in [-1, 1], from a Gaussian squashed by tanh. The lower value of two critics
-# counts. The weight of the entropy is learnt unless it is given.
+# --- SAC: actions are vectors in [-1, 1], from a Gaussian squashed by tanh. The lower value of two
+# critics counts. The weight of the entropy is learnt unless it is given.
 
 MIN_LOG_DEVIATION, MAX_LOG_DEVIATION = -20.0, 2.0
 

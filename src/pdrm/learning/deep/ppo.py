@@ -240,7 +240,8 @@ class PPOAlgorithm(Algorithm):
             start=last.start,
             timesteps=state.timesteps + self.settings.steps_per_iteration,
         )
-        # [sequences, length, N, ...] -> [sequences * N, length, ...]; memories are [sequences, 2, N, units].
+        # [sequences, length, N, ...] -> [sequences * N, length, ...].
+        # Memories are [sequences, 2, N, units].
         sequences: Sequences = jax.tree.map(
             lambda part: _merge(jnp.moveaxis(part, 2, 1)), Sequences(batch, start, memory)
         )
@@ -296,12 +297,12 @@ def _merge(part: Array) -> Array:
     return part.reshape(-1, *part.shape[2:])
 
 
-# --- Recurrent PPO: one LSTM for the actor and one for the critic, trained on sequences of fixed length
-# (truncated back-propagation).
+# --- Recurrent PPO: one LSTM for the actor and one for the critic, trained on sequences of fixed
+# length (truncated back-propagation).
 #
-# As in sb3-contrib, memories are zero at the start of an episode, and a sequence starts with the memory
-# from its collection. There a sequence is as long as a batch. Here it has `sequence_length` steps, and a
-# batch contains many sequences.
+# As in sb3-contrib, memories are zero at the start of an episode, and a sequence starts with the
+# memory from its collection. There a sequence is as long as a batch. Here it has `sequence_length`
+# steps, and a batch contains many sequences.
 
 
 class RecurrentAlgorithm(PPOAlgorithm):

@@ -23,6 +23,7 @@ from pdrm.language.writer import to_text
 from pdrm.learning.agents import Counterfactuals, CountingQ, Hierarchical, QLearning, Tabular
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
 from pdrm.learning.randomness import seed_streams
+from pdrm.learning.settings import JsonObject
 from pdrm.learning.tabular import options_kernel, q_kernel
 from pdrm.learning.tabular import rows_kernel as rows
 from pdrm.learning.tabular.hierarchical import (
@@ -289,7 +290,7 @@ class QLearner(TabularLearner):
         potentials = Potentials.none() if potential is None else potential.tables()
         return Tables(explored, self._new_table(len(self.domain.actions)), observed, potentials)
 
-    def policy(self, about: dict[str, Any] | None = None) -> QPolicy:
+    def policy(self, about: JsonObject | None = None) -> QPolicy:
         return QPolicy(about or {}, to_text(self.machine), self.domain.actions, self._decode())
 
 
@@ -319,7 +320,7 @@ class HierarchicalLearner(TabularLearner):
         table = self._new_table(max_options)
         return Tables(explored, table, options=options, met=seen, within=values)
 
-    def policy(self, about: dict[str, Any] | None = None) -> HierarchicalPolicy:
+    def policy(self, about: JsonObject | None = None) -> HierarchicalPolicy:
         machine, heads = self.machine, self.heads
         q_table = self._decode()
         env_states = np.flatnonzero(self.tables.met)

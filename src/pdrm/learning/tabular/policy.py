@@ -25,6 +25,7 @@ from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy
 from pdrm.files import Arrays, Fingerprint, encode_arrays, write_policy
 from pdrm.language.loading import parse
+from pdrm.learning.settings import JsonObject
 from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
@@ -250,7 +251,7 @@ class PolicyRow(NamedTuple):
     values: Mapping[str, float]
     """The value of each action (or option)."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The row as a dictionary, with an entry for the value of each action."""
         columns = {name: value for name, value in self._asdict().items() if name != "values"}
         return columns | {f"value_{name}": value for name, value in self.values.items()}
@@ -263,7 +264,7 @@ class PolicyRow(NamedTuple):
 class TabularPolicy(ABC):
     """Base class of the policies of tabular agents."""
 
-    about: dict[str, Any]
+    about: JsonObject
     """The run's spec as JSON values."""
     machine_text: str
     """The machine of training, as .pdrm text."""
@@ -341,7 +342,7 @@ class TabularPolicy(ABC):
         return self.actions
 
     @abstractmethod
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _saved(self) -> tuple[JsonObject, Arrays]:
         """The entries of the description for this kind of policy, and the arrays."""
 
     def __repr__(self) -> str:
@@ -483,7 +484,7 @@ class QPolicy(TabularPolicy):
         """The key of a row, sorted by machine state, then by view, then by environment state."""
         return self.q_table.seen(row)
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _saved(self) -> tuple[JsonObject, Arrays]:
         return {"kind": "counters" if self.counts else "stack"}, self.q_table.arrays("")
 
 
@@ -537,6 +538,6 @@ class HierarchicalPolicy(QPolicy):
     def _choices(self, machine_state: str) -> Sequence[str]:
         return self.options.get(machine_state, ("",))
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _saved(self) -> tuple[JsonObject, Arrays]:
         arrays = {**self.q_table.arrays("meta."), **self.option_values.arrays("within.")}
         return {"kind": "options", "options": self.options}, arrays

@@ -18,7 +18,6 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from pdrm.files import Arrays, need, within
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
+from pdrm.learning.settings import JsonObject
 from pdrm.learning.tabular.policy import (
     RowKey,
     StackOrCounters,
@@ -116,7 +116,7 @@ class SummaryPolicy(TabularPolicy):
         state, symbol, env_state = self._heads[row]
         return env_state, state, (symbol,)
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _saved(self) -> tuple[JsonObject, Arrays]:
         labels = [sorted(label) for label in self.labels]
         description = {"kind": KIND, "labels": labels, "discount": self.discount}
         return description, list_arrays(self.world, WORLD)
@@ -134,7 +134,7 @@ def find_values(solver: WholeStack, env_state: int, state: int, symbols: Symbols
     return values
 
 
-def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:
+def read_summary_policy(arrays: Arrays, description: JsonObject) -> SummaryPolicy:
     """The policy in these arrays with this description. Raises `ValueError` if they are damaged."""
     text, actions = str(description["machine"]), tuple(map(str, description["actions"]))
     labels = tuple(frozenset(map(str, label)) for label in description["labels"])
@@ -231,7 +231,7 @@ class SummaryLearner(BuiltInLearner):
         numbers = size["numbers"] + sum(part.size for part in self.world)
         return {"steps": float(self.steps), "rows": float(size["lines"]), "numbers": float(numbers)}
 
-    def policy(self, about: dict[str, Any] | None = None) -> SummaryPolicy:
+    def policy(self, about: JsonObject | None = None) -> SummaryPolicy:
         """The present policy."""
         return SummaryPolicy(
             about or {},
