@@ -199,13 +199,13 @@ def record_situations(visited: RestartPool, met: ProductState, over: Array) -> R
     return recorded
 
 
-def draw_situations(visited: RestartPool, begun: ProductState) -> ProductState:
+def draw_situations(visited: RestartPool, started: ProductState) -> ProductState:
     """[N]: recorded situations, drawn uniformly with the keys of new episodes."""
     count = jnp.cumsum(visited.known)
-    drawn = (draw_uniforms(begun.key, RESTART_SALT + 1) * count[-1]).astype(jnp.int32)
+    drawn = (draw_uniforms(started.key, RESTART_SALT + 1) * count[-1]).astype(jnp.int32)
     slot = jnp.searchsorted(count, jnp.minimum(drawn, count[-1] - 1) + 1)
     situation = take(visited.state, slot)
-    return situation._replace(key=begun.key, clock=jnp.zeros_like(situation.clock))
+    return situation._replace(key=started.key, clock=jnp.zeros_like(situation.clock))
 
 
 def draw_uniforms(keys: Key, number: int) -> Array:

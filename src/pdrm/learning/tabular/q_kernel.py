@@ -138,10 +138,10 @@ def learn(
             key = node
             if rates.class_depth >= 0:
                 key = stack_code(explored.stacks, node, rates.class_depth)
-            current_entry, place = find_key(entry_slot, entry_keys, key)
+            current_entry, index = find_key(entry_slot, entry_keys, key)
             if current_entry < 0:
                 current_entry = entries
-                entry_slot[place], entry_keys[current_entry] = current_entry, key
+                entry_slot[index], entry_keys[current_entry] = current_entry, key
                 first_of[current_entry] = node * states
                 entries += 1
                 entry_count[0] = entries
@@ -221,11 +221,13 @@ def learn(
                 # All entries with one machine state: one loop over all pairs is a fifth slower.
                 end = min(entries, entry + counterfactuals)
                 counterfactuals -= end - entry
-                for known in range(entry, end):
-                    counterfactual = first_of[ix(known)] + u
-                    successor = reached[ix(label), ix(u), ix(known)]
+                for candidate in range(entry, end):
+                    counterfactual = first_of[ix(candidate)] + u
+                    successor = reached[ix(label), ix(u), ix(candidate)]
                     if successor >= 0:  # without a rule there is no counterfactual step
-                        target = env_reward + counterfactual_rewards[ix(label), ix(u), ix(known)]
+                        target = (
+                            env_reward + counterfactual_rewards[ix(label), ix(u), ix(candidate)]
+                        )
                         view = view_of[ix(successor)]
                         if shaped:
                             target += shaping_reward(

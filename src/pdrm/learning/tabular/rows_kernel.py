@@ -259,29 +259,29 @@ def njit_inline(function: Kernel) -> Kernel:
 def find_row(slot: Integers, keys: Keys, states: int, s: int, view: int) -> tuple[int, int]:
     """The row of an environment state and a view (`QTable`), or FREE, and its index in `slot`."""
     if slot.ndim == 2:
-        place = int(view)
+        index = int(view)
         row = slot[ix(s), ix(view)]
     else:
         key, mask = view * states + s, len(slot) - 1
-        place = hash_key(key) & mask
-        row = slot[ix(place)]
+        index = hash_key(key) & mask
+        row = slot[ix(index)]
         while row >= 0 and keys[ix(row)] != key:
-            place = (place + 1) & mask
-            row = slot[ix(place)]
-    return row, place
+            index = (index + 1) & mask
+            row = slot[ix(index)]
+    return row, index
 
 
 @njit_inline
 def make_row(slot: Integers, keys: Keys, used: Keys, states: int, s: int, view: int) -> int:
     """The same row, added if it is new. The table must have room for it."""
-    row, place = find_row(slot, keys, states, s, view)
+    row, index = find_row(slot, keys, states, s, view)
     if row == FREE:
         row = used[0]
         keys[row], used[0] = view * states + s, row + 1
         if slot.ndim == 2:
-            slot[ix(s), ix(place)] = row
+            slot[ix(s), ix(index)] = row
         else:
-            slot[ix(place)] = row
+            slot[ix(index)] = row
     return int(row)
 
 
