@@ -1,4 +1,5 @@
-"""Acting by hand: one loop serves every policy, table or network, in the environment that a task is; what cannot be is refused."""
+"""Manual stepping: one loop works for every policy, table or network, in the environment of a
+task."""
 
 from dataclasses import replace
 
@@ -104,7 +105,8 @@ go -> done : door, [1] / [-1], 1
 
 
 def test_policies_over_counters_act_on_the_stack_that_an_environment_shows(task):
-    """Whether they count, or simulate a stack: the same action as with the counters of the automaton itself."""
+    """The action is the same as with the counters of the automaton, which counts or simulates a
+    stack."""
     own = pdrm.Task(task.finite, ONE_COUNTER)
     for where, agent in (
         (pdrm.Task("letter"), "cra-cql"),

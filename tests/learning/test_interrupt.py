@@ -1,4 +1,7 @@
-"""The first Ctrl-C is said to be heard at once, and acts when it may; a second one acts at once."""
+"""The first Ctrl-C is acknowledged at once and acts at the next safe point.
+
+A second one acts at once.
+"""
 
 import os
 import re

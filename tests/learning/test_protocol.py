@@ -1,4 +1,5 @@
-"""Agents and environments of others: trained, tested, kept and compared as ours are."""
+"""Third-party agents and environments are trained, evaluated, saved and compared like built-in
+ones."""
 
 import os
 import subprocess
@@ -32,7 +33,7 @@ SHORT = {"episodes": 60, "test_every": 20, "test_episodes": 2}
 
 @dataclass(frozen=True)
 class Remembers:
-    """Tries every action at every place in turn, and can be stopped and resumed."""
+    """Tries all actions in each state in turn. It can be stopped and resumed."""
 
     name: str = "turns"
     k: int = 1
@@ -167,7 +168,7 @@ def test_a_learner_that_saves_resumes_to_the_same_and_its_policy_is_kept(tmp_pat
 
 
 def test_the_general_test_is_the_learners_own():
-    """On a domain without chance, the kernel and the environment agree on a policy that has learnt."""
+    """In a deterministic domain, kernel and environment give a learnt policy the same returns."""
     run = pdrm.train("maze-5x5", CpRM(k=1, episodes=1_000))
     learner = start_run(run.spec.agent, run.spec.task, 0)
     learner.advance(Until(episodes=1_000))
@@ -183,7 +184,7 @@ def test_the_general_test_is_the_learners_own():
 
 def test_a_run_of_another_source_is_another_run():
     class Other(Remembers):
-        """The same fields, other code."""
+        """The same fields with other code."""
 
     ids = {RunSpec(Task("letter"), agent_for(kind(), SHORT), 0).id for kind in (Remembers, Other)}
     assert len(ids) == 2
@@ -244,7 +245,7 @@ def test_what_cannot_be_loaded_again_is_told_at_the_first_save(tmp_path):
 
 @dataclass(frozen=True)
 class Trains(Remembers):
-    """Says how long it trains."""
+    """An agent with its own length of training."""
 
     episodes: int = 500
 
@@ -340,7 +341,7 @@ def lake():
 
 def test_an_environment_whose_observation_is_a_dictionary():
     class Room(gymnasium.ObservationWrapper):
-        """Shows a dictionary, as MiniGrid does."""
+        """An environment with dictionaries as observations, like MiniGrid."""
 
         observation_space = gymnasium.spaces.Dict(
             {"at": gymnasium.spaces.Discrete(16), "image": gymnasium.spaces.Box(0, 1, (2,))}

@@ -1,4 +1,5 @@
-"""Runs: the same spec gives the same files, whatever the process; stopping loses nothing; damage is noticed. Tables and networks alike."""
+"""Runs: the same spec gives the same files in every process, stopped runs resume, and damage is
+noticed."""
 
 import hashlib
 import json
@@ -62,7 +63,7 @@ def fingerprint(folder):
 
 
 def stop_after(tests):
-    """A watch that presses Ctrl-C after so many tests."""
+    """A watch that presses Ctrl-C after so many evaluations."""
     told = []
 
     def stop(status):
@@ -114,7 +115,7 @@ def check_resuming(spec, folder):
 
 
 def test_networks_of_the_same_shape_are_trained_side_by_side():
-    """That they stop and go on to the same bytes: tests/learning/deep/test_parts.py."""
+    """tests/learning/deep/test_parts.py tests stopping and resuming."""
     assert (
         DEEP.batch
         == replace(DEEP, seed=3).batch
@@ -236,7 +237,7 @@ def test_a_policy_is_asked_about_its_own_machine_only(tmp_path):
 
 
 def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
-    """It acts at once, here between training and its test, where no undisturbed run ever stops."""
+    """It acts at once: here between training and evaluation, where no uninterrupted run stops."""
     spec = RunSpec(Task("maze-5x5"), QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
     do(spec, tmp_path / "whole")
     monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", "0")
@@ -257,7 +258,7 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
 
 
 def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
-    """As the message about a damaged one advises."""
+    """The advice of the message about a damaged checkpoint works."""
     do(SPEC, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         do(SPEC, tmp_path / "parts", stop_after(2))
@@ -268,7 +269,7 @@ def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
 
 
 def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
-    """A command is interrupted somewhere; another process, this one, goes on from there."""
+    """A command is interrupted, and another process (this one) resumes."""
     command = [
         sys.executable,
         "-m",
@@ -348,7 +349,7 @@ def test_a_table_that_diverges_says_what_to_change(tmp_path, monkeypatch):
 
 
 def test_a_table_that_never_succeeds_says_what_to_try():
-    """From 300 episodes on."""
+    """The warning needs 300 episodes."""
     letter = Task("letter")
     with pytest.warns(NeverSucceeded, match=r"ended in `home`.*\(agent `q`, seed 0\)"):
         runs = train("maze-10x10", "q", k=0, episodes=300, seeds=2)

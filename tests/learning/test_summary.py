@@ -1,4 +1,4 @@
-"""The agent that acts with the whole stack in view, from the moves that it has experienced."""
+"""The agent `summary`, which sees the whole stack and acts on the transitions of its experience."""
 
 import json
 from copy import deepcopy
@@ -115,7 +115,7 @@ def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
 
 
 def test_the_search_is_the_readable_one():
-    """On random parts of the maze, with random stacks, both find ways that are equally good."""
+    """In random parts of the maze, with random stacks, both find paths of equal value."""
     random, learner = Random(2), SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
     table, arrays, found = learner.table, MAZE.finite.arrays, 0
     for _ in range(150):
@@ -139,7 +139,7 @@ def test_the_search_is_the_readable_one():
 
 
 def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):
-    """The search of `seek_kernel`, over tuples."""
+    """The search of `seek_kernel` in plain Python."""
     todo, met, best = [(s, u, stack, [], 0.0)], {(s, u, stack[:1])}, None
     for place, state, symbols, way, gain in todo:
         if len(way) >= left or (goal == NEAREST and best and not best[0]):
@@ -160,7 +160,7 @@ def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):
 
 
 def test_a_value_is_of_all_that_has_become_known():
-    """The start hears at once of a move that becomes known, however far away it is."""
+    """The value of the start follows a new transition at once, however far away."""
     table = tabulate(MAZE.pushdown, MAZE.finite.labels)
     whole = world_of(MAZE.finite.arrays)
     changes = 0
@@ -182,7 +182,10 @@ def test_a_value_is_of_all_that_has_become_known():
 
 
 def test_what_ends_the_episode_elsewhere_is_tried_last():
-    """In `return` with `d` on top only `u` does not end the episode; nothing is known of the moves here, but of those elsewhere."""
+    """In `return` with `d` on top, only `u` does not end the episode.
+
+    The labels of the actions are known only from other states.
+    """
     learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
     arrays, learnt = MAZE.finite.arrays, learner.world
     for name in ("next", "label", "reward"):

@@ -1,4 +1,5 @@
-"""The LSTM: whole sequences and their gradients are those of its steps, differentiated by JAX; and torch's."""
+"""The LSTM: sequences and their gradients equal those of single steps in JAX, and those of
+torch."""
 
 import jax
 import jax.numpy as jnp

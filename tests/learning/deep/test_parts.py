@@ -1,4 +1,7 @@
-"""The parts of the deep agents against other people's: advantages and losses as Stable-Baselines3 has them; runs; policies."""
+"""Parts of the deep agents, compared with Stable-Baselines3: advantages and losses.
+
+Also runs and policies.
+"""
 
 import json
 import shutil
@@ -95,7 +98,8 @@ def test_rows_that_only_fill_up_do_not_count():
 
 
 def test_the_product_in_jax_is_the_wrapped_environment():
-    """The same water, actions and machine: observations and rewards agree all along an episode."""
+    """With the same world, actions and machine, observations and rewards agree in a whole
+    episode."""
     world = WaterWorld(radius=1.5, step_limit=400)
     product = jax_product(water_domain(world), catalogue("water"), TopK(1))
     task = Task(world, "water").env(k=1, flatten=True)
@@ -139,7 +143,7 @@ TINY = PPO(
 
 
 def runs(folder, *agents):
-    """Runs on Echo, one per agent, and their folders: `0` sees the machine and `1` does not, trained side by side."""
+    """Runs on Echo, one per agent, and their folders. `0` sees the machine and `1` does not."""
     agents = agents or (TINY, replace(TINY, k="none"))
     specs = [RunSpec(Task("echo"), agent, seed=number) for number, agent in enumerate(agents)]
     return specs, [folder / str(number) for number in range(len(agents))]
@@ -147,7 +151,7 @@ def runs(folder, *agents):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The folder of two runs that were not stopped, and what their watcher was told."""
+    """The folder of two uninterrupted runs, and the calls of their watch."""
     folder, told = tmp_path_factory.mktemp("whole"), []
     train_batch(*runs(folder), told.append)
     return folder, told
@@ -164,7 +168,7 @@ def test_a_watch_is_told_of_every_test(whole):
 def test_an_episode_shows_what_the_network_sees_and_takes_the_actions_that_it_chooses(
     whole, tmp_path
 ):
-    """Without the machine, with the whole stack, and pushes in any direction."""
+    """Without the machine, with the whole stack, and with pushes in any direction."""
     train_batch(*runs(tmp_path, replace(TINY, k="full", depth=8)))
     for folder in (whole[0] / "1", tmp_path / "0"):
         assert Run.load(folder).episode()[-1].action in (0, 1)
@@ -176,7 +180,10 @@ def test_an_episode_shows_what_the_network_sees_and_takes_the_actions_that_it_ch
 
 
 def press(times):
-    """A watch that presses Ctrl-C so often at the first test it is told of; the second time acts at once, before the runs are all told."""
+    """A watch that presses Ctrl-C at the first evaluation.
+
+    The second press acts at once, between two reports.
+    """
 
     def stop(_status):
         for _ in range(times):
@@ -187,7 +194,8 @@ def press(times):
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
-    """The folder of the same two runs, stopped after their first test, and by two presses after their second."""
+    """The folder of the same two runs, stopped after their first evaluation, and by two presses
+    after their second."""
     folder = tmp_path_factory.mktemp("stopped")
     for presses in (1, 2):
         with pytest.raises(KeyboardInterrupt):
@@ -211,7 +219,8 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
 
 
 def test_a_scale_that_is_left_to_the_task_is_settled_for_every_run_of_a_batch():
-    """Only the first run's was: beside a run with a scale of its own, the others learnt from rewards times 0."""
+    """The scale of each run is used: next to a run with its own scale, others learnt from
+    rewards times 0."""
     task, small = (
         Task("maze-5x5"),
         {"net_arch": (4,), "buffer_size": 64, "n_envs": 2, "shaping": "none"},
@@ -250,7 +259,7 @@ def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
 
 
 def test_a_policy_acts_on_nothing_that_it_never_saw(whole):
-    """Learnt without the machine: whatever stands in the machine's part, the action is the same, `act` alone being asked."""
+    """An agent that sees nothing of the machine ignores the machine's part of the observation."""
     policy = load_deep_policy(whole[0] / "1" / "policy.npz", domain("echo"))
     size, own = policy.product.observation_size, policy.product.domain.observation_size
     assert size > own
@@ -267,7 +276,7 @@ def test_a_policy_acts_on_nothing_that_it_never_saw(whole):
 
 
 def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
-    """Echo with room for two letters at most; the share is told on the way and kept."""
+    """Echo with room for at most two letters. The share is reported during training and saved."""
     told = []
     train_batch(*runs(tmp_path, replace(TINY, depth=3)), told.append)
     shares = [status.facts["truncated_by_stack"] for status in told]
@@ -281,7 +290,8 @@ def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
 
 
 def test_default_settings_fit_every_task_that_plain_ones_fit():
-    """They leave the number of counterfactuals and the scale of rewards to the task, and PPO's are shaped: none of it may be refused."""
+    """Default counterfactuals and reward scales, and the default shaping of PPO, are all
+    accepted."""
     random, fitting = Random(7), 0
     for _ in range(25):
         machine = random_machine(random)

@@ -1,4 +1,4 @@
-"""Episodes that begin where earlier ones have been."""
+"""Episodes that start in situations of earlier ones."""
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,14 @@ STEPS = 400
 
 
 def situations(state):
-    """What a policy could find out about each environment: its state, and the machine's configuration."""
+    """The state of each environment, and the machine's configuration."""
     machine = state.configuration
     columns = (state.environment, machine.state, machine.height, *np.asarray(machine.words).T)
     return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
 
 
 def walk(name, share, seed=0):
-    """The situations met before each step, those that episodes begin with after it, and their clocks."""
+    """The situations before each step, the starts of episodes after it, and their clocks."""
     task, settings = Task(name), PPO(n_envs=16, restarts=share)
     product = product_for(task, resolve_for_training(task, settings))
     envs = begin_envs(product, settings, make_key(seed), restarts=share > 0)
