@@ -302,7 +302,7 @@ def test_a_wait_for_the_compiler_is_explained(tmp_path):
     planned = PlannedRun(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
     display = Display([planned], tmp_path)
     assert COMPILING not in display.look()[1]
-    display.began -= 60
+    display.start_time -= 60
     assert COMPILING in display.look()[1]
     (tmp_path / planned.spec.name).mkdir()
     write_progress(tmp_path / planned.spec.name, 0.1, 0.5)
@@ -320,7 +320,7 @@ def test_the_time_left_is_guessed_from_the_runs_done_and_parts_of_others(tmp_pat
         folder.mkdir()
         write_progress(folder, 1, 0.5)
     display = Display(runs, tmp_path)
-    display.began -= 60
+    display.start_time -= 60
     assert "left" not in display.look()[1]
     folders[2].mkdir()
     write_progress(folders[2], 0.5, 0.5)

@@ -327,7 +327,10 @@ def play_policy(
         if isinstance(policy, StatefulPolicy):
             policy.reset()
         moments: list[Moment] = []
-        action, terminated, truncated, over = None, False, False, False
+        action = None
+        terminated = False
+        truncated = False
+        over = False
         while True:
             if watch is not None:
                 watch(len(moments), over)

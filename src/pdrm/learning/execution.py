@@ -305,7 +305,8 @@ class Display:
     """The progress of several runs."""
 
     def __init__(self, runs: Sequence[PlannedRun], root: Path) -> None:
-        self.runs, self.root = runs, root
+        self.runs = runs
+        self.root = root
         self.start_time = time.monotonic()
         self.initial_work = sum(progress.share for progress in self._read())
         """Progress at the start, in (fractional) runs."""
@@ -336,7 +337,8 @@ class Display:
 @contextmanager
 def _show(runs: Sequence[PlannedRun], root: Path) -> Iterator[None]:
     """Show the progress of the runs until the end of the block."""
-    display, stop = Display(runs, root), threading.Event()
+    display = Display(runs, root)
+    stop = threading.Event()
     with show_progress(len(runs), "runs") as update:
 
         def watch() -> None:

@@ -118,7 +118,8 @@ class Replay:
             lines += [f"label  {label}", f"state  {moment.configuration.state}"]
             lines.append(f"reward {moment.reward:.12g}   total {total:g}")
             if has_env_rewards:
-                machine, environment = moment.machine_reward, moment.environment_reward
+                machine = moment.machine_reward
+                environment = moment.environment_reward
                 lines.append(f"  machine {machine:.12g}   environment {environment:.12g}")
             memory = moment.configuration.stack
             if self.counts:

@@ -159,7 +159,8 @@ class Run:
     @property
     def warning(self) -> NeverSucceeded | None:
         """A warning if no episode of the last evaluations solved the task, with advice."""
-        task, agent = self.spec.task, self.spec.agent
+        task = self.spec.task
+        agent = self.spec.agent
         fix = advise(task, agent)
         if not self.done or not fix:
             return None
@@ -308,12 +309,14 @@ class Run:
         from pdrm.learning.deep.film import film_run, save_film
         from pdrm.learning.replays import Film
 
-        file, task = Path(path), self.spec.task
+        file = Path(path)
+        task = self.spec.task
         if file.suffix not in (".gif", ".png"):
             raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif")')
         if isinstance(task.domain, FiniteDomain):
             replay = self.replay(seed)
-            pictures, facts = replay.pictures(every or 1), replay.episode.facts()
+            pictures = replay.pictures(every or 1)
+            facts = replay.episode.facts()
         else:
             policy = self.policy
             env = self._env(policy, task)
@@ -426,7 +429,8 @@ class Runs(list[Run]):
         from pdrm.drawing.plots import CurveLine, study_plot
 
         check_axes(x, y)
-        spec, curves = self[0].spec, [run.curve for run in self]
+        spec = self[0].spec
+        curves = [run.curve for run in self]
         unit = spec.agent.unit if x is None else UNIT_OF[x]
         training = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
         results = [curve.returns for curve in curves]

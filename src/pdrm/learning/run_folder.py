@@ -110,7 +110,8 @@ class RunSpec:
 
     def record(self) -> JsonObject:
         """The spec as JSON values."""
-        task, agent = self.task.record(), self.agent
+        task = self.task.record()
+        agent = self.agent
         return {"task": task, "agent": agent.name, "settings": agent.record(), "seed": self.seed}
 
     @property
@@ -136,7 +137,8 @@ class RunSpec:
 
     def check(self) -> None:
         """Raise if the run cannot be trained."""
-        agent, task = self.agent, self.task
+        agent = self.agent
+        task = self.task
         if isinstance(agent, ThirdPartyAgent):
             return
         if not isinstance(agent, Deep):

@@ -180,7 +180,8 @@ class RunInProgress:
 
         The last episode or rollout may already have gone beyond that.
         """
-        agent, before = self.spec.agent, self.done
+        agent = self.spec.agent
+        before = self.done
         due = min(agent.total, (self.evaluations + 1) * agent.between_tests)
         if before >= due:
             return
@@ -192,8 +193,10 @@ class RunInProgress:
 
     def evaluate(self) -> EvaluationResult:
         """Evaluate the present policy, and add the result to the curve."""
-        agent, learner = self.spec.agent, self.learner
-        episodes, seed = agent.test_episodes, self.evaluations
+        agent = self.spec.agent
+        learner = self.learner
+        episodes = agent.test_episodes
+        seed = self.evaluations
         if isinstance(learner, SelfEvaluating):
             result = learner.test(episodes, seed)
         else:
@@ -218,7 +221,8 @@ class RunInProgress:
 
     def save_policy(self) -> Fingerprint | None:
         """Write the present policy. Returns None if it cannot be saved in a file."""
-        path, learner = self.folder / POLICY, self.learner
+        path = self.folder / POLICY
+        learner = self.learner
         if isinstance(learner, BuiltInLearner):
             about = {"spec": self.spec.record(), "id": self.spec.id, "done": self.done}
             return learner.save_policy(path, about)

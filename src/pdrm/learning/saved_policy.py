@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 def read_policy(spec: RunSpec, folder: Path) -> Any:
     """The policy of a run: a table, networks that act step by step, or the policy of a third-party
     agent."""
-    task, agent, path = spec.task, spec.agent, folder / POLICY
+    task = spec.task
+    agent = spec.agent
+    path = folder / POLICY
     if not path.exists():
         fix = "train it to the end; a study keeps no large policies, and none of a third-party agent without `save`"
         raise BadPolicyFile(f"{folder} has no {POLICY}", fix=fix)
@@ -135,7 +137,8 @@ def load_table(file: Path) -> TabularPolicy:
 
 
 def _read_table(arrays: Arrays, description: JsonObject) -> QPolicy:
-    text, k = description["machine"], description["view"]
+    text = description["machine"]
+    k = description["view"]
     machine: Any = parse(text)
     view = view_of(k if k == "full" else int(k))
     actions = tuple(description["actions"])
@@ -148,7 +151,8 @@ def _read_table(arrays: Arrays, description: JsonObject) -> QPolicy:
         row."""
         names = ("symbol", "parent", "environment_state", "machine_state", "node")
         symbol, parent, *seen = indices = [arrays[prefix + name] for name in names]
-        value, nodes = arrays[f"{prefix}value"], len(symbol)
+        value = arrays[f"{prefix}value"]
+        nodes = len(symbol)
         max_symbol = MAX_VALUE if isinstance(kind, int) else len(kind)
         limits = max_symbol, nodes - 1, MAX_STATE, len(states) - 1, nodes - 1
         bounded = zip(indices, limits, strict=True)

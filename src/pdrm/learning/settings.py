@@ -203,7 +203,8 @@ def _check_k(k: Any, *, none: bool) -> int | str:
 
 def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
     """Raise unless a setting has its type and is in its range. A traced array passes."""
-    name, kind = field.name, str(field.type).removesuffix(" | None")
+    name = field.name
+    kind = str(field.type).removesuffix(" | None")
     ranges = ChainMap(*(vars(cls).get("ranges", {}) for cls in type(agent).__mro__))
     allowed = ranges.get(name, POSITIVE)
     is_number = isinstance(value, Real) and not isinstance(value, bool)

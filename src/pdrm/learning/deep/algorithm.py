@@ -178,7 +178,8 @@ RESTART_SALT = 0x4E570000
 
 def record_situations(visited: RestartPool, met: ProductState, over: Array) -> RestartPool:
     """Record situations, [N], except of episodes that are over."""
-    machine, numbers = met.configuration, jnp.arange(len(over))
+    machine = met.configuration
+    numbers = jnp.arange(len(over))
     is_numbered = isinstance(met.environment, Array) and met.environment.ndim == 1
     env_state = met.environment
     if not is_numbered:
@@ -288,7 +289,8 @@ Playing = tuple[ProductState, Carry, Episodes]
 
 def play(algorithm: Algorithm, network: Any, seed: Array | int, episodes: int) -> Episodes:
     """Play episodes in parallel, each to its end or a limit."""
-    product, key = algorithm.product, key_of(make_key(seed), EVALUATION_SALT)
+    product = algorithm.product
+    key = key_of(make_key(seed), EVALUATION_SALT)
     state, reward, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
     no = jnp.zeros(episodes, jnp.bool_)
     ends = state.configuration.state

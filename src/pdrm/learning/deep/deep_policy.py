@@ -66,7 +66,8 @@ class DeepPolicy:
     """The domain of training, or None. A finite one describes states."""
 
     def __post_init__(self) -> None:
-        self.product, self.settings = self.algorithm.product, self.algorithm.settings
+        self.product = self.algorithm.product
+        self.settings = self.algorithm.settings
         self.machine = self.product.readable
         """The machine of training."""
         self._window = Window(self.machine, TopK(self.product.k))
@@ -113,7 +114,8 @@ class DeepPolicy:
             deterministic: As in Stable-Baselines3. Only True, because a policy never explores.
         """
         refuse_exploring(deterministic)
-        env_size, size = self.product.domain.observation_size, self.product.observation_size
+        env_size = self.product.domain.observation_size
+        size = self.product.observation_size
         try:
             vector = self._read(observation, machine_state, memory)
             seen = np.array(vector, np.float32).reshape(size)
@@ -129,9 +131,12 @@ class DeepPolicy:
 
     def _read(self, observation: Any, machine_state: Any, memory: Sequence[str] | None) -> Any:
         """The observation as a vector. Raises `ValueError` or `LookupError` if it is not one."""
-        window, size = self._window, self.product.domain.observation_size
+        window = self._window
+        size = self.product.domain.observation_size
         if isinstance(machine_state, str):
-            env_state, state, stack = observation, machine_state, tuple(memory or ())
+            env_state = observation
+            state = machine_state
+            stack = tuple(memory or ())
         elif isinstance(observation, Mapping):
             seen = read_seen(observation, (*window.state,), (*window.symbol,))
             if seen is None or not (seen.whole or len(seen.stack) >= window.places):

@@ -160,7 +160,9 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
     If the agent sees nothing of the machine, the machine's part of the observation is zeros.
     """
     agent = resolve_for_training(task, agent)
-    world, machine, depth = task.domain, task.pushdown, agent.depth or MIN_DEPTH
+    world = task.domain
+    machine = task.pushdown
+    depth = agent.depth or MIN_DEPTH
     domain = domain_for(world, agent)
     product = jax_product(domain, machine, agent.view or TopK(1), depth=depth)
     product = replace(product, visible=float(agent.k != NOTHING))
@@ -172,7 +174,8 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
         labels = find_labels(machine)
     elif isinstance(world, FiniteDomain):
         labels = world.find_labels()
-    scale, clip = agent.reward_scale, agent.reward_clip
+    scale = agent.reward_scale
+    clip = agent.reward_clip
     potential = jax_potential(product.machine, shaping, tabulate(machine, labels), scale, clip)
     return replace(product, potential=potential)
 
@@ -230,7 +233,8 @@ class DeepTraining:
         seeds: Sequence[int],
         numbers: RunNumbers | None = None,
     ) -> None:
-        self.algorithm_of, self.seeds = algorithm_of, tuple(seeds)
+        self.algorithm_of = algorithm_of
+        self.seeds = tuple(seeds)
         given = numbers or {}
         self.numbers: RunNumbers = {name: jnp.asarray(values) for name, values in given.items()}
         self.algorithm = algorithm_of(take(self.numbers, 0))
@@ -304,7 +308,8 @@ def train_together(
     resolved = [
         resolve_for_training(task, agent) for task, agent in zip(tasks, agents, strict=True)
     ]
-    task, agent = tasks[0], resolved[0]
+    task = tasks[0]
+    agent = resolved[0]
     product = product_for(task, agent)
     rows = [run_numbers(*run) for run in zip(tasks, resolved, strict=True)]
     columns = {name: [row[name] for row in rows] for name in rows[0]}

@@ -31,7 +31,9 @@ class NetworkLearner(BuiltInLearner):
     """
 
     def __init__(self, training: DeepTraining, run: int, task: Task) -> None:
-        self.training, self.run, self.task = training, run, task
+        self.training = training
+        self.run = run
+        self.task = task
 
     @property
     def steps(self) -> int:
@@ -56,7 +58,8 @@ class NetworkLearner(BuiltInLearner):
         Args:
             about: JSON values that are saved with it.
         """
-        training, run = self.training, self.run
+        training = self.training
+        run = self.run
         numbers = {name: float(values[run]) for name, values in training.numbers.items()}
         network = take(training.state.network, run)
         return DeepPolicy(training.algorithm_of(numbers), network, about or {}, self.task.domain)
@@ -72,7 +75,8 @@ class NetworkLearner(BuiltInLearner):
 
     def load(self, arrays: Arrays, /) -> None:
         """Continue from a saved state. All runs side by side must be loaded."""
-        training, run = self.training, self.run
+        training = self.training
+        run = self.run
         loaded = load_arrays(arrays, take(training.state, run))
         training.state = jax.tree.map(
             lambda parts, part: parts.at[run].set(part), training.state, loaded

@@ -94,14 +94,17 @@ class OffPolicyAlgorithm(Algorithm):
     def tops(self) -> Tops:
         """The tops of stacks that matter to the policy (without counterfactuals, a single empty
         one)."""
-        product, machine, steps = self.product, self.product.machine, self.settings.n_steps
+        product = self.product
+        machine = self.product.machine
+        steps = self.settings.n_steps
         if not self.settings.counterfactuals:
             return Tops(machine, 0, 0)
         return Tops(machine, *choose_symbols(product.readable, product.k, machine.depth, steps))
 
     def begin(self, network: Any, key: Key) -> OffPolicyState:
         """The state before the first step."""
-        product, settings = self.product, self.settings
+        product = self.product
+        settings = self.settings
         envs = begin_envs(product, settings, key_of(key, 1))
         action = self.choose(network, jax.vmap(product.observe)(envs.state))
         row = self.step(envs, action)[1]  # for its shape
@@ -169,10 +172,12 @@ class OffPolicyAlgorithm(Algorithm):
             state: The state of the run.
             key: A key of `jax.random`.
         """
-        settings, tops = self.settings, self.tops
+        settings = self.settings
+        tops = self.tops
         window_key, counterfactual_key = jax.random.split(key)
         written = state.timesteps // settings.n_envs
-        size, copies = settings.batch_size, settings.counterfactuals
+        size = settings.batch_size
+        copies = settings.counterfactuals
         rows = sample_windows(state.replay, written, window_key, size, settings.n_steps)
         first = nn.take(rows.configuration, (slice(None), 0))
         real = (rows, first, jnp.zeros(size, jnp.int32))
@@ -198,7 +203,8 @@ class OffPolicyAlgorithm(Algorithm):
         The window ends with the episode, or if the stack has fewer than `least` symbols,
         because the symbols below are not known.
         """
-        product, settings = self.product, self.settings
+        product = self.product
+        settings = self.settings
 
         def step(now: WindowCarry, row: Row) -> tuple[WindowCarry, None]:
             after, machine_reward, status = product.machine.step(now.configuration, row.label)
@@ -211,10 +217,14 @@ class OffPolicyAlgorithm(Algorithm):
             later = WindowCarry(after, row.after, total, discount, ended, going, weight)
             return nn.select(now.going, later, now), None
 
-        true, zero, one = jnp.bool_(True), jnp.float32(0), jnp.float32(1)
+        true = jnp.bool_(True)
+        zero = jnp.float32(0)
+        one = jnp.float32(1)
         start = WindowCarry(configuration, rows.after[0], zero, one, ~true, true, one)
         end: WindowCarry = jax.lax.scan(step, start, rows)[0]
-        last, terminated, discount = end.configuration, end.terminated, end.discount
+        last = end.configuration
+        terminated = end.terminated
+        discount = end.discount
         seen = product.seen(rows.before[0], configuration)
         following = product.seen(end.after, last)
         reward = end.reward
@@ -233,7 +243,8 @@ class DQNAlgorithm(OffPolicyAlgorithm):
 
     def new_network(self, rng: nn.Rng) -> nn.Layers:
         """The initial parameters."""
-        inputs, outputs = self.product.observation_size, self.product.domain.actions
+        inputs = self.product.observation_size
+        outputs = self.product.domain.actions
         return nn.uniform_layers(rng, (inputs, *self.settings.net_arch, outputs))
 
     def begin_learning(self, network: nn.Layers) -> LearnerState:
@@ -332,7 +343,8 @@ class SACAlgorithm(OffPolicyAlgorithm):
 
     def new_network(self, rng: nn.Rng) -> Networks:
         """The initial parameters."""
-        inputs, action = self.product.observation_size, self.product.domain.action_size
+        inputs = self.product.observation_size
+        action = self.product.domain.action_size
         hidden = self.settings.net_arch
         actor = nn.uniform_layers(rng, (inputs, *hidden, 2 * action))
         critics = nn.stack_trees(
@@ -368,7 +380,8 @@ class SACAlgorithm(OffPolicyAlgorithm):
         descend = partial(nn.apply_gradient, nn.ADAM_SMALL, rate=rate)
 
         action, density = sample_action(network.actor, batch.seen, keys[0])
-        log_weight, weight_optimiser = network.log_weight, optimiser.log_weight
+        log_weight = network.log_weight
+        weight_optimiser = optimiser.log_weight
         if self.settings.ent_coef is None:
             target_entropy = self.settings.target_entropy
             if target_entropy is None:

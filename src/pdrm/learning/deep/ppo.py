@@ -91,7 +91,8 @@ def ppo_loss(settings: PPO, batch: Batch, outputs: nn.PolicyOutputs, weight: Arr
     clipped = jnp.clip(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
     gain = jnp.minimum(advantage * ratio, advantage * clipped)
     policy_loss = -nn.weighted_mean(gain, weight)
-    value, limit = outputs.value, settings.clip_range_vf
+    value = outputs.value
+    limit = settings.clip_range_vf
     if limit is not None:
         value = batch.value + jnp.clip(value - batch.value, -limit, limit)
     reward_to_go = batch.advantage + batch.value
@@ -174,7 +175,8 @@ class PPOAlgorithm(Algorithm):
         """The state before the first step."""
         settings = self.settings
         envs = begin_envs(self.product, settings, key_of(key, 1), restarts=settings.restarts > 0)
-        memory, start = self.empty_memory(settings.n_envs), jnp.ones(settings.n_envs, jnp.bool_)
+        memory = self.empty_memory(settings.n_envs)
+        start = jnp.ones(settings.n_envs, jnp.bool_)
         optimiser = nn.ADAM.init(network)
         return PPOState(network, optimiser, envs, memory, start, key_of(key, 2), jnp.int32(0))
 
@@ -185,7 +187,9 @@ class PPOAlgorithm(Algorithm):
 
     def collect(self, state: PPOState) -> tuple[PPOState, Sequences]:
         """The state after `n_steps` of every environment, and the experience in sequences."""
-        product, settings, count = self.product, self.settings, self.settings.n_envs
+        product = self.product
+        settings = self.settings
+        count = self.settings.n_envs
         observe = jax.vmap(product.observe)
 
         def step(now: RolloutCarry, _: None) -> tuple[RolloutCarry, tuple[Any, ...]]:
@@ -200,7 +204,8 @@ class PPOAlgorithm(Algorithm):
             reward = scale_reward(settings, outcome.reward)
             if product.potential is not None:
                 shape = jax.vmap(product.potential.reward, (0, 0, 0, None))
-                before, following = now.envs.state.configuration, stepped.last.configuration
+                before = now.envs.state.configuration
+                following = stepped.last.configuration
                 reward = reward + shape(before, following, outcome.terminated, settings.discount)
             row = (
                 now.seen,
@@ -283,7 +288,8 @@ class PPOAlgorithm(Algorithm):
 
         As in SB3, the last batch of an epoch can be short.
         """
-        epochs, size = self.settings.n_epochs, self.settings.batch_size // self.length
+        epochs = self.settings.n_epochs
+        size = self.settings.batch_size // self.length
         keys = jax.random.split(jax.random.key(key_of(key, 1)), epochs)
         order = jax.vmap(lambda epoch_key: jax.random.permutation(epoch_key, count))(keys)
         padding = ((0, 0), (0, -count % size))
@@ -317,7 +323,8 @@ class RecurrentAlgorithm(PPOAlgorithm):
 
     def new_network(self, rng: nn.Rng) -> nn.Recurrent:
         """The initial parameters."""
-        inputs, units = self.product.observation_size, self.settings.lstm_hidden_size
+        inputs = self.product.observation_size
+        units = self.settings.lstm_hidden_size
         lstm = nn.stack_trees([nn.new_lstm(rng, inputs, units) for _ in (nn.ACTOR, nn.CRITIC)])
         head = nn.new_actor_critic(rng, units, self.settings.net_arch, self.product.domain)
         return nn.Recurrent(lstm, head)

@@ -111,8 +111,10 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
             handle_timeout_termination=handle_timeout_termination,
         )
         self._window = observation_space.window
-        self.machine, self.view = self._window.machine, self._window.view
-        self.counterfactuals, self.enlarge = int(counterfactuals), enlarge
+        self.machine = self._window.machine
+        self.view = self._window.view
+        self.counterfactuals = int(counterfactuals)
+        self.enlarge = enlarge
         self._machine_rows = LazyTable(self.machine)
         self._rng = np.random.default_rng(seed)
         shape = (self.buffer_size, self.n_envs)
@@ -176,7 +178,8 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         Counterfactual rows would not have that change.
         """
         record = info["machine"]
-        machine_reward, env_reward = record["reward"], record["environment_reward"]
+        machine_reward = record["reward"]
+        env_reward = record["environment_reward"]
         tolerance = ROUNDING * (abs(machine_reward) + abs(env_reward))
         is_equal = abs(reward - (machine_reward + env_reward)) <= tolerance
         if not is_equal:
@@ -205,7 +208,8 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         shares = self._rng.random(count)
         drawn = []
         for number, view, share in zip(state_numbers, view_numbers, shares, strict=True):
-            state, seen = self.machine.states[number], views[view]
+            state = self.machine.states[number]
+            seen = views[view]
             stacks = self._observed.get((state, seen)) or self._anywhere[seen]
             drawn.append((state, stacks[int(share * len(stacks))]))
         return drawn
@@ -213,8 +217,12 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
     def imagine(self, steps: Array, envs: Array) -> tuple[Any, ...]:
         """Rows (before, action, after, terminated, reward) at these indices, each with a random
         configuration."""
-        numbers, final = self._window.numbers, self.machine.final
-        rows, shown, rewards, ends = list[int](), list[Any](), list[float](), list[bool]()
+        numbers = self._window.numbers
+        final = self.machine.final
+        rows = list[int]()
+        shown = list[Any]()
+        rewards = list[float]()
+        ends = list[bool]()
         for row, (state, stack) in enumerate(self.draw(len(steps))):
             label = self.label[steps[row], envs[row]]
             with suppress(UndefinedMove, StackTooHigh):
@@ -234,7 +242,8 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
 
     def _get_samples(self, batch_inds: Array, env: Any = None) -> Any:
         """The rows with these numbers, each of a random environment, and counterfactual ones."""
-        count, copies = len(batch_inds), self.counterfactuals
+        count = len(batch_inds)
+        copies = self.counterfactuals
         envs = self._rng.integers(self.n_envs, size=count)
         drawn = count if self.enlarge else -(-count // (1 + copies))
         source = np.repeat(np.arange(drawn), copies)

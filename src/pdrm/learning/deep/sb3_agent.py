@@ -57,9 +57,13 @@ class SB3:
         if algorithm not in NAMES:
             fault = f"Stable-Baselines3 has no algorithm `{algorithm}`"
             raise UnknownAgent(fault, fix=did_you_mean(str(algorithm), NAMES))
-        self.algorithm, self.policy, self.k = algorithm, policy, k
-        self.total_timesteps, self.test_every = total_timesteps, test_every
-        self.test_episodes, self.options = test_episodes, options
+        self.algorithm = algorithm
+        self.policy = policy
+        self.k = k
+        self.total_timesteps = total_timesteps
+        self.test_every = test_every
+        self.test_episodes = test_episodes
+        self.options = options
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> SB3:
@@ -107,7 +111,8 @@ class SB3Model:
 
     def __init__(self, agent: SB3, task: Task, seed: int) -> None:
         shown = task.env(agent.k)
-        self.space, self.is_flat = shown.observation_space, agent.policy.startswith("Mlp")
+        self.space = shown.observation_space
+        self.is_flat = agent.policy.startswith("Mlp")
         env: Any = task.env(agent.k, flatten=True) if self.is_flat else shown
         kind = _find_algorithm(agent.algorithm)
         try:
@@ -154,7 +159,8 @@ class SB3Model:
 
     def reset(self) -> None:
         """Reset the state of an LSTM at the start of an episode."""
-        self.memory, self.episode_start = None, np.ones(1, bool)
+        self.memory = None
+        self.episode_start = np.ones(1, bool)
 
     def act(self, observation: Any, _info: Any = None, *, deterministic: bool = True) -> Any:
         """The action."""

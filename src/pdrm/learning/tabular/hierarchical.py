@@ -140,7 +140,8 @@ class ReadableHierarchical(ReadableLearner):
 
     def copy(self) -> Self:
         new = super().copy()
-        new.meta, new.policies = self.meta.copy(), self.policies.copy()
+        new.meta = self.meta.copy()
+        new.policies = self.policies.copy()
         return new
 
     def meta_values(self, s: int, configuration: Configuration) -> list[float]:
@@ -175,11 +176,13 @@ class ReadableHierarchical(ReadableLearner):
         self.start_time = self.now()
         s, configuration, episode_return = self.start_episode()
         option_values: list[float] | None = None  # among which the present option was chosen
-        option_return, weight = 0.0, 1.0  # the option's discounted return, the next discount
+        option_return = 0.0
+        weight = 1.0  # the option's discounted return, the next discount
         for number, step in enumerate(self.play(s, configuration), start=1):
             if option_values is None:
                 option_values = self.meta_values(step.s, step.configuration)
-                option_return, weight = 0.0, 1.0
+                option_return = 0.0
+                weight = 1.0
             is_last = number == self.step_limit or self.out_of_time
             self.learn(step.s, step.configuration, step.a, step.o)
             option_return += weight * step.reward
@@ -293,7 +296,8 @@ def tabulate_options(
 ) -> Options:
     """The options of a machine for these labels and heads, numbered as by `tabulate`."""
     leaving = options_by_state(machine, heads)
-    states, tops = (*machine.states, *machine.final), (None, *machine.stack)
+    states = (*machine.states, *machine.final)
+    tops = (None, *machine.stack)
     counts = [len(leaving.get(state, ())) for state in states]
     ruled = [leaving.get(state, (None,))[0] is not None for state in states]
     head_number = np.full((len(states), len(tops)), -1, np.int32)

@@ -92,9 +92,12 @@ class TabularLearner(BuiltInLearner):
         settings: QLearning | Hierarchical,
         seed: int,
     ) -> None:
-        self.domain, self.machine, self.view = domain, machine, view
+        self.domain = domain
+        self.machine = machine
+        self.view = view
         self.settings = settings = settings.resolved()
-        self.seed, self._now = seed, time.perf_counter
+        self.seed = seed
+        self._now = time.perf_counter
         self.rates = rates_of(settings, domain, machine, view)
         self.rng_state = seed_streams(seed, 2)  # of training, and of evaluations
         self.progress = initial_progress(settings.epsilon)
@@ -177,9 +180,12 @@ class TabularLearner(BuiltInLearner):
         A key is (number of the view) * environment states + environment state. The number of a view
         is (number of the stack, counter vector or top symbols) * machine states + machine state.
         """
-        machine, explored = self.machine, self.tables.explored
-        table, count = self.tables.table, self.rows
-        key, value = table.key[:count], table.value[:count]
+        machine = self.machine
+        explored = self.tables.explored
+        table = self.tables.table
+        count = self.rows
+        key = table.key[:count]
+        value = table.value[:count]
         if not np.isfinite(value).all():
             fix = "a smaller learning_rate, or smaller rewards"
             raise Diverged("the values of the table diverged (NaN or inf)", fix=fix)
@@ -314,14 +320,16 @@ class HierarchicalLearner(TabularLearner):
     def _initial_tables(self, explored: ConfigurationGraph) -> Tables:
         self.heads = heads = acting_heads(self.machine, self.domain)
         options = tabulate_options(self.machine, self.domain.labels, heads)
-        max_options, states = options.achieved.shape[2], self.domain.states
+        max_options = options.achieved.shape[2]
+        states = self.domain.states
         values = np.zeros((states, len(heads), max_options * len(self.domain.actions)))
         seen = np.zeros(states, np.bool_)
         table = self._new_table(max_options)
         return Tables(explored, table, options=options, met=seen, within=values)
 
     def policy(self, about: JsonObject | None = None) -> HierarchicalPolicy:
-        machine, heads = self.machine, self.heads
+        machine = self.machine
+        heads = self.heads
         q_table = self._decode()
         env_states = np.flatnonzero(self.tables.met)
         tops = ([] if head.top is None else [machine.stack.index(head.top) + 1] for head in heads)

@@ -111,7 +111,9 @@ class MemoryTree:
         cls, kind: Stack | int, memories: Iterable[Sequence[int]]
     ) -> tuple[MemoryTree, npt.NDArray[np.int64]]:
         """The tree of some stacks or counters, as numbers, top first; and the node of each."""
-        symbol, parent, nodes = [0], [0], list[int]()
+        symbol = [0]
+        parent = [0]
+        nodes = list[int]()
         child: dict[tuple[int, int], int] = {}
         for memory in memories:
             node = 0
@@ -389,8 +391,11 @@ class TabularPolicy(ABC):
 
     def _locate(self, observation: Any, info: object) -> tuple[Any, str, StackOrCounters]:
         """The environment state, machine state and stack in an observation or its `info`."""
-        machine, domain, view = self.pushdown, self.domain, self.view
-        states, size = (*machine.states, *machine.final), None if domain is None else domain.states
+        machine = self.pushdown
+        domain = self.domain
+        view = self.view
+        states = (*machine.states, *machine.final)
+        size = None if domain is None else domain.states
         seen = read_seen(observation, states, machine.stack, size)
         if isinstance(info, Mapping):
             record = info["machine"]

@@ -150,9 +150,13 @@ class ReadableLearner(ABC):
     ) -> None:
         self.settings = settings = settings.resolved()
         self.variant = settings.variant
-        self.domain, self.machine, self.view, self.rng = domain, machine, view, rng
+        self.domain = domain
+        self.machine = machine
+        self.view = view
+        self.rng = rng
         self.step_limit = settings.step_limit or domain.step_limit
-        self.epsilon, self.explores = settings.epsilon, True
+        self.epsilon = settings.epsilon
+        self.explores = True
         self.now: Callable[[], float] = time.perf_counter
         self.start_time = 0.0
         self.max_operations = self.variant.operations_per_episode
@@ -178,7 +182,8 @@ class ReadableLearner(ABC):
         start = self.draw(arrays.start_probability)
         label = int(arrays.start_label[start])
         initial = _result_of(self.machine.begin())
-        configuration, reward = initial.after, initial.reward
+        configuration = initial.after
+        reward = initial.reward
         self.operations = 0
         if label >= 0 and configuration.state not in self.machine.final:
             result = self.read(configuration, label)
@@ -296,7 +301,9 @@ class ReadableLearner(ABC):
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
         """Play one greedy episode without learning; returns its return."""
         player = self.copy()
-        player.domain, player.rng, player.explores = domain, rng, False
+        player.domain = domain
+        player.rng = rng
+        player.explores = False
         player.step_limit = self.settings.step_limit or domain.step_limit
         s, configuration, episode_return = player.start_episode()
         for step in player.play(s, configuration):
@@ -327,7 +334,8 @@ class ReadableQLearning(ReadableLearner):
 
     def copy(self) -> Self:
         new = super().copy()
-        new.q, new.observed = self.q.copy(), self.observed.copy()
+        new.q = self.q.copy()
+        new.observed = self.observed.copy()
         return new
 
     def class_of(self, stack: Stack) -> Stack:
@@ -347,7 +355,8 @@ class ReadableQLearning(ReadableLearner):
         """Train for one episode; returns its return."""
         self.start_time = self.now()
         s, configuration, episode_return = self.start_episode()
-        updates, max_updates = 0, self.variant.updates_per_episode or inf
+        updates = 0
+        max_updates = self.variant.updates_per_episode or inf
         for number, step in enumerate(self.play(s, configuration), start=1):
             if not self.is_over(step.next_s, step.next_configuration):
                 self.values(step.next_s, step.next_configuration)  # makes its row
@@ -397,7 +406,8 @@ class ReadableQLearning(ReadableLearner):
 
         With a budget of n updates per step the next n, from where the last step stopped.
         """
-        states, stacks = self.machine.states, list(self.observed.values())
+        states = self.machine.states
+        stacks = list(self.observed.values())
         count = len(states) * len(stacks)
         if self.variant.updates_per_step is None:
             self.next_pair = (0, 0)

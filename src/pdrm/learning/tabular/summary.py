@@ -93,7 +93,8 @@ class SummaryPolicy(TabularPolicy):
         `memory` is the stack, top first.
         """
         machine = self.pushdown
-        states, stack = (*machine.states, *machine.final), machine.stack
+        states = (*machine.states, *machine.final)
+        stack = machine.stack
         check_configuration(machine_state, memory, states, stack)
         env_state = number_state(environment_state, self.domain)
         env_states = len(self.world.terminal)
@@ -136,7 +137,8 @@ def find_values(solver: WholeStack, env_state: int, state: int, symbols: Symbols
 
 def read_summary_policy(arrays: Arrays, description: JsonObject) -> SummaryPolicy:
     """The policy in these arrays with this description. Raises `ValueError` if they are damaged."""
-    text, actions = str(description["machine"]), tuple(map(str, description["actions"]))
+    text = str(description["machine"])
+    actions = tuple(map(str, description["actions"]))
     labels = tuple(frozenset(map(str, label)) for label in description["labels"])
     discount = float(description["discount"])
     world: World = put_arrays(empty_world(0, 0), arrays, WORLD)
