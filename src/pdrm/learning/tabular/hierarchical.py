@@ -115,10 +115,10 @@ class ReadableHierarchical(ReadableLearner):
     options.
 
     This is the specification of `options_kernel.py`: on the same random numbers both fill the same
-    tables, entry by entry. Random numbers are drawn in this order: the start of an episode; then at
-    every step, if no option is followed, whether to explore with the option and which one (or which
-    of the best); whether to explore with the action and which one (or which of the best); and the
-    outcome. No number is drawn if there is only one possibility.
+    tables, entry by entry. Random numbers are drawn in this order: the start of an episode, if
+    there are several. Then at every step, if no option is followed, whether the option is random,
+    and which one (otherwise which of the best, if several). Whether the action is random, and which
+    one (otherwise which of the best, if several). The outcome, if there are several.
     """
 
     machine: PushdownRewardMachine
@@ -176,8 +176,8 @@ class ReadableHierarchical(ReadableLearner):
         self.start_time = self.now()
         s, configuration, episode_return = self.start_episode()
         option_values: list[float] | None = None  # among which the present option was chosen
-        option_return = 0.0
-        weight = 1.0  # the option's discounted return, the next discount
+        option_return = 0.0  # discounted, since the option was chosen
+        weight = 1.0  # the discount of its next reward
         for number, step in enumerate(self.play(s, configuration), start=1):
             if option_values is None:
                 option_values = self.meta_values(step.s, step.configuration)
