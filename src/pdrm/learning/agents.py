@@ -90,16 +90,14 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
 
 
 class Counterfactuals(StrEnum):
-    """The counterfactual experiences of CpRM (Section 6): every machine state with observed
-    stacks."""
+    """The counterfactuals of CpRM (Section 6): every machine state with observed stacks."""
 
     NONE = "none"
     """None: plain Q-learning."""
     EXHAUSTIVE = "exhaustive"
     """Every stack observed so far, as Algorithms 1 and 2 are printed."""
     DEDUPLICATED = "deduplicated"
-    """One observed stack for each class that a k-policy can tell apart, so their number is
-    bounded."""
+    """One stack of each class that a k-policy can tell apart. Their number is bounded."""
 
 
 class VariantSettings(NamedTuple):
@@ -160,8 +158,7 @@ class Tabular(BuiltInAgent):
         return VariantSettings(**{name: values[name] for name in names})
 
     def defaults_for(self, task: Task) -> Settings:
-        """The paper's settings in its domains, and a smaller learning rate in stochastic ones of
-        your own."""
+        """The paper's settings in its domains, and a smaller learning rate in stochastic ones."""
         if task.catalogued:
             return {**self.defaults, **PAPER_SETTINGS.get(task.name, {})}
         if isinstance(task.domain, FiniteDomain):
@@ -213,8 +210,7 @@ class CpRM(QLearning):
     name = "cprm"
 
     counterfactuals: Counterfactuals = Counterfactuals.DEDUPLICATED
-    """The stacks of counterfactual experiences: `exhaustive` (as in the paper) or
-    `deduplicated`."""
+    """Stacks of counterfactuals: `exhaustive` (as in the paper) or `deduplicated`."""
     updates_per_step: int | None = None
     """Maximum number of counterfactual updates per step, taken in turn (default: all of them)."""
 
@@ -244,8 +240,7 @@ class CountingQ(QLearning):
 
 @settings_class
 class CountingCQL(CountingQ):
-    """Q-learning over counters with counterfactual experiences, as published for counting automata
-    (CQL)."""
+    """Q-learning over counters with counterfactuals, as for counting automata (CQL)."""
 
     name = "cra-cql"
 
@@ -271,8 +266,7 @@ class Hierarchical(Tabular):
     ranges = {"r_plus": ANY_NUMBER, "r_minus": ANY_NUMBER}
 
     r_plus: float = 1.0
-    """r⁺: the option's reward for completing it, in addition to those of the machine and the
-    environment."""
+    """r⁺: an option's reward for its completion, in addition to the ordinary rewards."""
     r_minus: float = 0.0
     """r⁻: the same, if the option ends without being completed."""
 
@@ -302,8 +296,7 @@ class Summary(BuiltInAgent):
     episodes: int = 500
     """Training episodes."""
     precision: float = 1e-9
-    """Improvements of operators that are neglected, as a share of the largest value. Larger is
-    faster, but less exact."""
+    """Smaller improvements of operators, as a share of the largest value, are neglected."""
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
     test_every: int = 10
@@ -353,11 +346,9 @@ class Deep(BuiltInAgent):
     reward_clip: Number = FROM_TASK
     """Ours: the limit to which scaled rewards are clipped (default: none, 10 in WaterWorld)."""
     staggered: bool = FROM_TASK
-    """Ours: the clocks of the first episodes are spread over the step limit, so they do not end
-    together."""
+    """Ours: spread the clocks of the first episodes, so that they do not end together."""
     depth: int | None = None
-    """Ours: the maximum stack height (default: the task's, from 32 to 1,024, or to 512 with the
-    whole stack)."""
+    """Ours: maximum stack height (default: the task's, from 32 to 1,024 or, if k=full, 512)."""
     test_episodes: int = FROM_TASK
     shaping: str = FROM_TASK
     """Ours: reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where

@@ -72,8 +72,7 @@ class Curve:
         return float(self.returns[-1].mean())
 
     def frame(self) -> Any:
-        """The curve as a pandas `DataFrame`: a row per evaluation episode, with the columns of
-        `curve.csv`."""
+        """The curve as a pandas `DataFrame` with the rows and columns of `curve.csv`."""
         return load_package("pandas", "pandas").read_csv(io.StringIO(self.text))
 
     @classmethod
@@ -245,8 +244,7 @@ class Moment:
     state: Any
     """The environment's state in a finite domain, otherwise the observation."""
     configuration: Configuration
-    """The machine's configuration. For a counting agent, the counters as text instead of the
-    stack."""
+    """The machine's configuration, or its state and counters for a counting agent."""
     action: Any
     """The action before it, or None at the start of the episode."""
     label: Label | None

@@ -153,8 +153,7 @@ class Failure(NamedTuple):
 
     run: PlannedRun
     error: Exception
-    """The error of pdrm or of a third-party agent. From another process, the latter is its
-    traceback."""
+    """The error. That of a third-party agent in another process is its traceback."""
 
     @property
     def sentence(self) -> str:
@@ -169,8 +168,7 @@ class TrainingOutcome(NamedTuple):
 
     failures: list[Failure]
     policies: dict[str, Policy]
-    """By the ids of their runs, the policies that cannot be saved in a file. Only if trained in
-    this process."""
+    """Policies that cannot be saved in a file, by run ids (only if trained in this process)."""
 
 
 def train_all(
@@ -243,8 +241,7 @@ def train_all(
 
 
 BatchResult = tuple[dict[str, Policy], Exception | None]
-"""The result of a batch: policies that cannot be saved (in this process only), and the error or
-None."""
+"""The result of a batch: unsaved policies (only in this process), and the error or None."""
 
 
 class Job(NamedTuple):
@@ -315,8 +312,7 @@ class Display:
         return [read_progress(self.root / run.spec.name) for run in self.runs]
 
     def look(self) -> tuple[float, str]:
-        """The progress in (fractional) runs, and a note: runs that are done, in progress, time
-        left."""
+        """The progress in (fractional) runs, and a note for the progress bar."""
         progress_of = self._read()
         work = sum(progress.share for progress in progress_of)
         done = sum(progress.share == 1 for progress in progress_of)

@@ -105,8 +105,7 @@ class Learner(Protocol):
         """Training episodes so far."""
 
     def advance(self, until: Until, /) -> None:
-        """Train until `until.reached(self)`, and then to the end of the episode, rollout or
-        update."""
+        """Train until `until.reached(self)`, then finish the episode, rollout or update."""
 
     def policy(self) -> Policy:
         """The present policy, without exploration."""

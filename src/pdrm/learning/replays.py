@@ -80,8 +80,7 @@ class Replay:
 
     @property
     def screens(self) -> list[str]:
-        """All moments as text: the grid, and to its right the machine's state and stack, top
-        first."""
+        """All moments as text: the grid, and next to it the machine's state and stack."""
         screens = []
         for moment, right, memory in self._scenes():
             if self.counts:

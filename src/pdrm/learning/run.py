@@ -196,14 +196,12 @@ class Run:
 
     @property
     def timing(self) -> JsonObject:
-        """The content of `timing.json`: seconds since the last start or resume, version,
-        computer."""
+        """The content of `timing.json`: seconds since the last start, version, computer."""
         return read_json(self.folder / TIMING)
 
     @property
     def policy(self) -> Any:
-        """The learnt policy: a table, networks that act step by step, or the policy of a
-        third-party agent."""
+        """The learnt policy: a table, networks, or the policy of a third-party agent."""
         if self.learnt is not None:
             return self.learnt
         from pdrm.learning.saved_policy import read_policy
@@ -246,8 +244,7 @@ class Run:
         return play_policy(self._env(policy, task), policy, episodes, seed)
 
     def _env(self, policy: Any, task: Task) -> Any:
-        """A task, or its only evaluation task, as an environment with the observations of the
-        policy."""
+        """The environment of a task (or its only evaluation task) for the policy."""
         agent: Any = self.spec.agent
         if len(task.tested_on) == 1:
             task = task.tested_on[0]
@@ -259,8 +256,7 @@ class Run:
         return Task(domain, task.machine, success=task.success).env(0)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
-        """The share of episodes without exploration that solve the task: that end in a state of
-        `Task.success`."""
+        """The share of episodes without exploration that end in a state of `Task.success`."""
         return float(self.evaluate(episodes, seed)["success"])
 
     def optimal_value(self, discount: float | None = None) -> float | None:
@@ -285,8 +281,7 @@ class Run:
         return list(episode.moments)
 
     def replay(self, seed: int = 0) -> Replay:
-        """Play one episode without exploration in a finite domain, and show it:
-        `print(run.replay())`."""
+        """Play one episode without exploration in a finite domain: `print(run.replay())`."""
         from pdrm.learning.replays import Replay
 
         task = self.spec.task

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
 
 def read_policy(spec: RunSpec, folder: Path) -> Any:
-    """The policy of a run: a table, networks that act step by step, or the policy of a third-party
-    agent."""
+    """The policy of a run: a table, networks, or the policy of a third-party agent."""
     task = spec.task
     agent = spec.agent
     path = folder / POLICY
@@ -107,8 +106,7 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
 
 
 def _find_task(description: JsonObject, domain: FiniteDomain | WaterWorld | None) -> Task | None:
-    """The task of a policy's file, or None if its domain is neither given nor from the
-    catalogue."""
+    """The task of a policy's file, or None if its domain is not known."""
     if domain is not None:
         return Task(domain, description["machine"])
     record = description["about"].get("spec", {}).get("task", {})
@@ -147,8 +145,7 @@ def _read_table(arrays: Arrays, description: JsonObject) -> QPolicy:
     states = (*machine.states, *machine.final)
 
     def rows(prefix: str, view: View, width: int) -> PolicyTable:
-        """Read the table that `PolicyTable.arrays` saved under a prefix, with this many values per
-        row."""
+        """Read a table of `PolicyTable.arrays` with this prefix and number of values per row."""
         names = ("symbol", "parent", "environment_state", "machine_state", "node")
         symbol, parent, *seen = indices = [arrays[prefix + name] for name in names]
         value = arrays[f"{prefix}value"]

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 MAX_COUNT = 2**31 - 1
 """The largest number of episodes, steps, updates or symbols."""
 FULL, NOTHING = "full", "none"
-"""Values of k that are not numbers: the whole stack, or nothing of the machine (deep agents
-only)."""
+"""Values of k: the whole stack, or nothing of the machine (only for deep agents)."""
 FROM_TASK: Any = None
 """The default of a setting that depends on the task. `resolved` fills it in when a run is made."""
 SOURCE = "source"
@@ -46,8 +45,7 @@ Settings = dict[str, Any]
 JsonObject = dict[str, Any]
 """A record of JSON values."""
 Number = Any
-"""A number or a traced scalar array. Runs that differ only in such numbers are compiled
-together."""
+"""A number or a traced array. Runs with other such numbers are compiled together."""
 
 
 class Range(NamedTuple):
@@ -468,8 +466,7 @@ _TUNED = {
     "staggered": True,
     "test_episodes": 20,
 }
-"""Many environments, a larger learning rate and network than in the paper, and scaled rewards (the
-last one as if it were 1e4)."""
+"""More environments, a larger learning rate and network than in the paper, scaled rewards."""
 _WATER_OFF_POLICY = {
     "n_envs": 64,
     "train_freq": 4,

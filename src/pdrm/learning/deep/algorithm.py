@@ -170,8 +170,7 @@ MAX_RESTART_HEIGHT = 32
 RESTART_POOL_SIZE = 4_096
 """Maximum number of recorded situations. Further ones overwrite others."""
 RESTARTS_PER_STATE = 8
-"""Recorded situations for each machine state and stack height if environment states are not
-numbers."""
+"""Recorded situations per machine state and stack height, if states are not numbers."""
 RESTART_SALT = 0x4E570000
 """Makes the keys of restarts differ from those of the episode."""
 

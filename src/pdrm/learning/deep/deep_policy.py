@@ -1,5 +1,4 @@
-"""Trained networks: policies that act step by step, and their files (`.npz` arrays with a `.json`
-description)."""
+"""Trained networks: policies that act step by step, and their files."""
 
 from __future__ import annotations
 

@@ -72,11 +72,9 @@ RunNumbers = dict[str, Any]
 MIN_DEPTH = 32
 """Minimum capacity of a stack."""
 MAX_DEPTH, MAX_WHOLE_STACK_DEPTH = 1024, 512
-"""Maximum capacity of a stack, in general and if the whole stack is seen. Higher stacks end their
-episode, and are reported."""
+"""Maximum stack height, in general and for k=full. Higher stacks end their episode."""
 WATER_MACHINES = ("water", "water-strict")
-"""Machines with at most nine symbols on the stack, because WaterWorld's balls 2 to 9 are touched
-once each."""
+"""At most nine symbols are on their stacks: balls 2 to 9 are touched once each."""
 PHYSICS = ("side", "radius", "ball_speed", "acceleration", "top_speed")
 """Numbers of WaterWorld that can differ between runs."""
 SCALES = ("learning_rate", "reward_scale", "clip_range_vf")
@@ -277,8 +275,7 @@ class DeepTraining:
         check_numbers(self.state.network, self.seeds)
 
     def test(self, episodes: int) -> Episodes:
-        """Evaluation episodes of each run, [runs, episodes] each, with the same starts for all
-        runs."""
+        """[runs, episodes]: evaluation episodes, with the same starts for all runs."""
         key = self.timesteps, episodes
         if key not in self._results:
             seed = self.timesteps // self.algorithm.settings.steps_per_iteration

@@ -23,8 +23,7 @@ COLOURS = 32
 def film_run(
     policy: Policy, env: Any, seed: int, every: int
 ) -> tuple[list[Pixels], dict[str, Any]]:
-    """The pictures of an episode in WaterWorld or in an environment that renders, one every few
-    steps; and its summary."""
+    """Pictures of an episode in an environment that renders, and the episode's summary."""
     bare = env.unwrapped
     in_water = isinstance(bare, WaterEnv)
     if not in_water and env.render_mode != "rgb_array":

@@ -169,8 +169,7 @@ class PolicyOutputs(NamedTuple):
 def new_actor_critic(
     rng: Rng, inputs: int, net_arch: tuple[int, ...], domain: JaxDomain
 ) -> ActorCritic:
-    """Orthogonal weights, with SB3's gains: √2 in the hidden layers, 0.01 for actions, 1 for
-    values."""
+    """Orthogonal weights with SB3's gains: √2 for hidden layers, 0.01 actions, 1 values."""
     sizes = (inputs, *net_arch)
     hidden = tuple(
         stack_trees([orthogonal_layer(rng, before, after, math.sqrt(2)) for _ in (ACTOR, CRITIC)])
@@ -266,8 +265,7 @@ def new_lstm(rng: Rng, inputs: int, units: int) -> Lstm:
 
 
 def gate_inputs(network: Lstm, x: Array) -> Array:
-    """[..., B, 4 · units]: the part of the gates that depends on the inputs, also for whole
-    sequences."""
+    """[..., B, 4 · units]: the inputs' part of the gates, also for whole sequences."""
     return x @ network.inputs + network.bias[..., None, :]
 
 

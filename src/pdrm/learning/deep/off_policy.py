@@ -65,8 +65,7 @@ class OffPolicyState(NamedTuple):
 
 
 class OffPolicyAlgorithm(Algorithm):
-    """DQN or SAC: an iteration is `train_freq` steps of all environments and `gradient_steps`
-    updates."""
+    """DQN or SAC. An iteration is `train_freq` steps and `gradient_steps` updates."""
 
     settings: OffPolicy
 
@@ -92,8 +91,7 @@ class OffPolicyAlgorithm(Algorithm):
 
     @cached_property
     def tops(self) -> Tops:
-        """The tops of stacks that matter to the policy (without counterfactuals, a single empty
-        one)."""
+        """The tops of stacks that matter (without counterfactuals, only the empty one)."""
         product = self.product
         machine = self.product.machine
         steps = self.settings.n_steps
@@ -256,8 +254,7 @@ class DQNAlgorithm(OffPolicyAlgorithm):
         return nn.apply_mlp(network, seen).argmax(axis=-1).astype(jnp.int32)
 
     def explore(self, state: OffPolicyState, seen: Array, keys: Key) -> Array:
-        """[N]: ε-greedy actions. ε decays linearly over the first `exploration_fraction` of
-        training."""
+        """[N]: ε-greedy actions. ε decays linearly in `exploration_fraction` of the training."""
         settings = self.settings
         length = settings.exploration_fraction * settings.total_timesteps
         decay = settings.exploration_initial_eps - settings.exploration_final_eps
@@ -369,8 +366,7 @@ class SACAlgorithm(OffPolicyAlgorithm):
         return jnp.where(is_early, random_action, sample_action(state.network.actor, seen, keys)[0])
 
     def update(self, state: OffPolicyState, learnt: LearnerState, number: Array) -> LearnerState:
-        """One step each for the entropy's weight, the critics and the actor, and an update of
-        the targets by τ."""
+        """One step each for the entropy's weight, critics and actor. Targets move by τ."""
         network, target, optimiser = learnt
         # Not before the scan: the compiler would fuse other operations, and round differently.
         key = key_of(state.key, number + 1)

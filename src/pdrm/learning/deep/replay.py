@@ -125,8 +125,7 @@ class Tops:
 def choose_symbols(
     machine: PushdownRewardMachine, k: int, depth: int, steps: int
 ) -> tuple[int, int]:
-    """The number of symbols to record for counterfactual windows, and the number that one step
-    needs."""
+    """The numbers of symbols to record for windows, and that one step needs."""
     needed = relevant_depth(machine, k)
     wanted = relevant_depth(machine, k, steps)
     base = 1 + len(machine.stack)

@@ -215,8 +215,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
         return drawn
 
     def imagine(self, steps: Array, envs: Array) -> tuple[Any, ...]:
-        """Rows (before, action, after, terminated, reward) at these indices, each with a random
-        configuration."""
+        """Rows (before, action, after, terminated, reward), each with a random configuration."""
         numbers = self._window.numbers
         final = self.machine.final
         rows = list[int]()

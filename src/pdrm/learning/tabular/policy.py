@@ -62,8 +62,7 @@ def number_state(state: Any, domain: FiniteDomain | None) -> int:
 
 
 def check_configuration(state: str, memory: Any, states: Sequence[str], kind: Stack | int) -> None:
-    """Raise unless this is a machine state with a stack of these symbols, or a value for each
-    counter."""
+    """Raise unless this is a machine state with a stack, or with a value per counter."""
     fits = state in states and isinstance(memory, tuple | list)
     if isinstance(kind, int):
         fits = fits and len(memory) == kind
@@ -217,8 +216,7 @@ class PolicyTable:
         return values
 
     def seen(self, row: int) -> RowKey:
-        """The environment state, the machine state, and the view of the stack or counters of a
-        row."""
+        """The environment state, machine state and view of a row."""
         memory = self.memory.memory(int(self.node[row]))
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
 
@@ -358,8 +356,7 @@ class TabularPolicy(ABC):
         return
 
     def show(self, configuration: Configuration) -> tuple[Configuration, str | None]:
-        """The configuration as the policy sees it, and the rule of the option that it follows, or
-        None."""
+        """The configuration as the policy sees it, and the rule of its option or None."""
         return configuration, None
 
     def act(
@@ -503,13 +500,11 @@ class HierarchicalPolicy(QPolicy):
     """
 
     options: dict[str, tuple[str, ...]]
-    """The options of each machine state: their rules as text, or empty text for an option without a
-    rule."""
+    """The options of each machine state: rules as text, or an empty text for an option without a rule."""
     option_values: PolicyTable
     """[rows, options * actions]: the values of actions for options, by the top of the stack."""
     current_option: dict[Configuration, int] = field(default_factory=dict, init=False)
-    """The option that is followed, by the configuration in which it was chosen (empty or one
-    entry)."""
+    """The option that is followed, by the configuration of its choice (or nothing)."""
 
     def reset(self) -> None:
         """Forget the option at the start of an episode."""
@@ -528,8 +523,7 @@ class HierarchicalPolicy(QPolicy):
         return values[: len(self._choices(machine_state))]
 
     def _choose(self, env_state: Any, state: str, memory: StackOrCounters) -> int:
-        """The action of highest value for the present option, or for the best one if the machine
-        has moved."""
+        """The best action for the present option, or for the best option after a move."""
         configuration = Configuration(state, tuple(map(str, memory)))
         if configuration not in self.current_option:
             self.reset()

@@ -82,8 +82,7 @@ def initial_progress(epsilon: float) -> Progress:
 ANY_VIEW = 2**40
 """Larger than any number of views."""
 MAX_CELLS = 2**26
-"""Maximum size of the array [environment state, view] of rows; a larger one becomes a hash
-table."""
+"""Maximum size of the array [environment state, view]. A larger table is hashed."""
 FIRST_ENTRIES = 64
 """Initial capacity for observed stacks."""
 

@@ -23,8 +23,7 @@ SILENT = 1024
 
 
 def guess_labels(world: World, labels: int) -> Integers:
-    """[action]: the label that it emitted in most states (a tie: the first), or -1 if it was never
-    tried."""
+    """[action]: the label that it emitted in most states, or -1 if it was never tried."""
     count = np.zeros((world.next.shape[1], labels), np.int64)
     s, a = np.nonzero(world.next >= 0)
     np.add.at(count, (a, world.label[s, a]), 1)
@@ -92,8 +91,7 @@ def seek(
     turn: int,
     discount: float,
 ) -> Integers:
-    """The search of `find_path` from an environment state, a machine state and a node of
-    `stacks`."""
+    """The search of `find_path`, with a node of `stacks` as the stack."""
     env_states, actions = world.next.shape
     states, symbols = table.first_final, table.silent.shape[1]  # machine states that are not final
     capacity = env_states * states * symbols
