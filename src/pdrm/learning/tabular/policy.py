@@ -500,7 +500,7 @@ class HierarchicalPolicy(QPolicy):
     """
 
     options: dict[str, tuple[str, ...]]
-    """The options of each machine state: rules as text, or an empty text for an option without a rule."""
+    """The options of each machine state: rules as text, empty for an option without a rule."""
     option_values: PolicyTable
     """[rows, options * actions]: the values of actions for options, by the top of the stack."""
     current_option: dict[Configuration, int] = field(default_factory=dict, init=False)
