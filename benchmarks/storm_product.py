@@ -77,7 +77,7 @@ def storm_product(product: FiniteProduct, discount: float) -> StormProduct:
     for first in range(0, count, AT_ONCE):
         last = min(first + AT_ONCE, count)
         builder.add_next_values(*_entries(product, discount, first, last))
-        chance = product.probability[product.place[first:last]]
+        chance = product.probability[product.env_state[first:last]]
         paid += ((chance * product.reward[first:last]).sum(axis=2) + raised).ravel().tolist()
     row, end, sink = count * actions, count, count + 1
     builder.add_next_values(
@@ -100,7 +100,7 @@ def _entries(
     """Rows, columns, chances and first rows of some states, by row and column, each place once."""
     count, actions, outcomes = product.next.shape
     following = product.next[first:last].reshape(-1, outcomes).astype(np.int64)
-    chance = discount * product.probability[product.place[first:last]].reshape(-1, outcomes)
+    chance = discount * product.probability[product.env_state[first:last]].reshape(-1, outcomes)
     rows = np.arange(first * actions, last * actions)
     there = chance > 0
     place = rows[:, None] * (count + 2) + np.where(following == END, count, following)

@@ -15,6 +15,7 @@ import pdrm
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadSetting,
+    DoesNotApply,
     ImpossibleLabel,
     PdrmError,
     SeveralErrors,
@@ -25,7 +26,8 @@ from pdrm.errors import (
     WrongKind,
 )
 from pdrm.language.writer import to_text
-from pdrm.task import Task, find_machine, hash_source, pushdown_machine
+from pdrm.source_hash import hash_source
+from pdrm.task import Task, find_machine, pushdown_machine
 
 MAP = "place k key\nstep_limit 50\n#####\n#@.k#\n#####"
 PLAIN = "name plain\nevents A B C\nstart u\notherwise stay 0\nu -> u : A, 1"
@@ -39,7 +41,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_one_task_however_it_is_given(folder):
+def test_equal_tasks_from_all_forms_of_arguments(folder):
     machine = pdrm.load(folder / "fetch.pdrm")
     given = [
         Task(folder / "map.txt", folder / "fetch.pdrm"),
@@ -62,7 +64,7 @@ def test_one_task_however_it_is_given(folder):
     assert Task("letter") != Task("letter", PLAIN)
 
 
-def test_tasks_cross_processes(folder):
+def test_tasks_can_be_pickled(folder):
     for task in (
         Task("letter"),
         Task("water-20"),
@@ -73,7 +75,7 @@ def test_tasks_cross_processes(folder):
         assert again.record() == task.record()
 
 
-def test_what_is_wrong_is_said_with_a_way_out(folder):
+def test_errors_have_fixes(folder):
     wrong = [
         (lambda: Task("lettr"), UnknownDomain),
         (lambda: Task("letter", "lettr"), UnknownMachine),
@@ -127,7 +129,7 @@ def test_an_environment_has_the_settings_of_wrap():
     assert "pdrm.Task(lambda: gymnasium.make" in caught.value.fix
 
 
-def test_the_machine_as_agents_need_it():
+def test_the_machine_in_both_forms():
     assert Task("letter", "letter-counting").pushdown.stack == ("#", "□")
     assert Task("letter").counting.name == pdrm.catalogue("letter-cra").name
     assert Task("maze-5x5").counting.counters == 2
@@ -137,7 +139,7 @@ def test_the_machine_as_agents_need_it():
     assert find_machine("letter") == pdrm.catalogue("letter")
 
 
-def test_events_that_are_never_emitted_are_warned_of():
+def test_events_never_emitted_give_a_warning():
     assert Task("letter").warnings == ()
     (warning,) = Task(
         "letter", PLAIN.replace("A B C", "A B C D E").replace(": A", ": A | D | E")
@@ -145,8 +147,8 @@ def test_events_that_are_never_emitted_are_warned_of():
     assert "`D`, `E`" in warning
 
 
-def test_a_domain_emits_what_the_machine_can_read(folder):
-    """Else no agent can learn it: the error points at the line of the map, and says how it is spelt."""
+def test_the_machine_must_read_the_events_of_the_domain(folder):
+    """Otherwise the error has the line in the map, and suggests a spelling."""
     machine = MACHINE.replace("events key", "events key ham door")
     for before, after, place in [
         ("place k key", "place k kye", "1:9"),  # misspelt
@@ -175,7 +177,7 @@ def test_continuous_worlds():
     assert Task("water-17").catalogued
 
 
-def test_success_is_what_pays_unless_it_is_named():
+def test_success_is_a_rewarded_final_state_by_default():
     text = "events A B C\nexclusive A B C\nstart u\nfinal good bad\notherwise stay 0\nu -> good : A, 1\nu -> bad : B, {}"
     assert (
         Task("letter", text.format(-1)).success
@@ -190,7 +192,7 @@ def test_success_is_what_pays_unless_it_is_named():
     assert Task(
         "letter", text.replace("stay 0", "go good 1").format(3), success=["bad"]
     ).success == ("bad",)
-    with pytest.raises(UnknownChoice, match="name one of good, bad"):
+    with pytest.raises(UnknownChoice, match="good, bad"):
         Task("letter", text.format(0), success="god")
     with pytest.raises(PdrmError):
         Task(text.format(0))
@@ -202,7 +204,7 @@ def test_success_is_what_pays_unless_it_is_named():
         pdrm.DQN(10_000)
 
 
-def test_the_hash_of_a_function_or_class_knows_what_it_uses():
+def test_the_hash_of_a_function_or_class_covers_the_code_it_uses():
     source = """
 from functools import partial
 GOAL = {goal}
@@ -233,3 +235,17 @@ class Agent:
         other = [a == b for a, b in zip(first, made(Path(folder), goal=1, act=2), strict=True)]
         assert other == [True, False, True, True]
     del sys.modules["module_under_test"]
+
+
+def test_an_environment_of_your_own_has_its_own_render_mode_and_actions():
+    made = []
+
+    def make():
+        made.append(gym.make("FrozenLake-v1"))
+        return made[-1]
+
+    lake = Task(make, MACHINE, labels=lambda *_: set(), name="lake")
+    for options in ({"render_mode": "ansi"}, {"render_mode": "nonsense"}, {"continuous": True}):
+        with pytest.raises(DoesNotApply):
+            lake.env(**options)
+    assert not made

@@ -9,6 +9,7 @@ import pdrm
 from pdrm.errors import MAX_FAULTS, PdrmError
 from pdrm.machines.guards import Event
 from pdrm.machines.transitions import Otherwise, Transition
+from tests import TRACED
 
 HEAD = "events a b\nexclusive a b\nstack # A\nstart u0\nfinal d\notherwise stay 0\n"
 
@@ -66,7 +67,7 @@ def test_small_inputs_that_never_ended(text, code):
     assert code in {error.code for error in caught.value.errors}
     assert len(caught.value.errors) <= MAX_FAULTS
     assert all(error.where for error in caught.value.errors)
-    assert time.thread_time() - began < 4  # on a loaded computer, too
+    assert time.thread_time() - began < 4 * TRACED
 
 
 def test_a_silent_step_that_is_too_long_ends():
@@ -94,5 +95,5 @@ def test_many_rules_in_many_states_and_in_one():
         == 16_000
     )
     machine = pdrm.PushdownRewardMachine("m", letters, symbols, "u", (), stay, one, [letters])
-    assert time.thread_time() - began < 6
+    assert time.thread_time() - began < 6 * TRACED
     assert machine.rule("u", frozenset({"e7"}), "s9") == one[7 * 126 + 9]

@@ -127,7 +127,7 @@ def witness(k: int) -> tuple[Any, ...]:
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
     drawn = [
         Situation(
-            one.place,
+            one.env_state,
             one.state,
             one.stack,
             k,

@@ -16,7 +16,7 @@ from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label, pick
 from pdrm.domains.paper_domains import domain as domain_called
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
 from pdrm.errors import BadAction, BadDomainSetting
-from pdrm.wording import count_to_caller
+from pdrm.wording import caller_stacklevel
 
 Floats = npt.NDArray[np.float32]
 DIRECTIONS = np.array(water.PUSHES, np.float32)
@@ -67,7 +67,7 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
         if self.render_mode is None:
             example = "".join(self.metadata["render_modes"][:1])
             said = f'nothing is drawn without a render_mode: give render_mode="{example}"'
-            gymnasium.logger.warn(said, stacklevel=count_to_caller())
+            gymnasium.logger.warn(said, stacklevel=caller_stacklevel())
             return None
         if self.state is None:
             raise ResetNeeded("call reset before render")

@@ -32,7 +32,7 @@ from pdrm.errors import (
     Where,
     did_you_mean,
 )
-from pdrm.files import DEEPEST, MAX_LINE_LENGTH
+from pdrm.files import MAX_LINE_LENGTH, MAX_NESTING
 from pdrm.language.document import (
     KEYWORDS,
     UNWRITTEN,
@@ -366,8 +366,8 @@ class _Reader:
 
     def _loop(self, parser: LineParser, begin: int, end: int, values: Values) -> None:
         at = parser.line.at(parser.line.indent + 1, 3)
-        if len(values) >= DEEPEST:
-            fault = f"`for` blocks nested more than {DEEPEST} deep"
+        if len(values) >= MAX_NESTING:
+            fault = f"`for` blocks nested more than {MAX_NESTING} deep"
             raise TooDeep(fault, where=at, fix="use fewer")
         variable, words = parser.loop()
         if begin == end:

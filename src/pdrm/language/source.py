@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from pdrm.errors import CannotRead, NotUtf8, TooDeep, TooLarge, Where, WrongKind
-from pdrm.files import DEEPEST, MAX_LINE_LENGTH, MAX_LINES, MAX_TEXT_BYTES
+from pdrm.files import MAX_LINE_LENGTH, MAX_LINES, MAX_NESTING, MAX_TEXT_BYTES
 
 COMMENT = "//"
 COMMENTS = "a comment starts with `//`, because `#` is a stack symbol"
@@ -133,7 +133,7 @@ def scan(lines: Iterable[Line], file: str, pattern: re.Pattern[str], most: int) 
 class Cursor:
     """A position in a list of tokens."""
 
-    deepest = DEEPEST
+    deepest = MAX_NESTING
     """Levels of nesting at most."""
 
     def __init__(self, tokens: list[Token]) -> None:

@@ -233,7 +233,7 @@ class CountingQ(QLearning):
 
     def defaults_for(self, task: Task) -> Settings:
         defaults = super().defaults_for(task)
-        if not task.counts:
+        if not task.has_counting_automaton:
             defaults["operations_per_episode"] = DEFAULT_OPERATIONS_PER_EPISODE
         return defaults
 

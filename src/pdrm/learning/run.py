@@ -19,8 +19,8 @@ from pdrm.errors import (
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
-    NotHere,
     PdrmError,
+    UnknownName,
     WrongPolicy,
     warn_caller,
 )
@@ -97,7 +97,7 @@ class Run:
     def __getattr__(self, name: str) -> Any:
         fault = f"a run has no attribute {name!r}"
         if name in NAMES_ELSEWHERE:
-            raise NotHere(fault, fix=NAMES_ELSEWHERE[name])
+            raise UnknownName(fault, fix=NAMES_ELSEWHERE[name])
         raise AttributeError(fault)
 
     @property

@@ -15,7 +15,7 @@ from pdrm.files import (
     FilePath,
     Fingerprint,
     blaming_policy,
-    need,
+    check_all,
     read_arrays,
     reading_policy,
     within,
@@ -122,7 +122,7 @@ def load_table(file: Path) -> TabularPolicy:
     """Read the policy of a tabular agent from a `.npz` file and its `.json`."""
     with reading_policy(file) as description:
         data = file.read_bytes()
-        need(
+        check_all(
             (Fingerprint.of(data).sha256 == description["sha256"], "its fingerprint differs"),
             (description.get("pdrm_policy") == VERSION, f"it is not of version {VERSION}"),
         )
@@ -154,7 +154,7 @@ def _read_table(arrays: Arrays, description: JsonObject) -> QPolicy:
         limits = max_symbol, nodes - 1, MAX_STATE, len(states) - 1, nodes - 1
         bounded = zip(indices, limits, strict=True)
         valid = all(index.dtype.kind == "i" and within(index, 0, last) for index, last in bounded)
-        need(
+        check_all(
             (valid, "an index is out of bounds"),
             (value.shape == (len(seen[0]), width), f"its rows are not of {width} values"),
         )

@@ -19,7 +19,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from pdrm.files import Arrays, need
+from pdrm.files import Arrays, check_all
 from pdrm.learning.agents import Deep
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
@@ -65,7 +65,7 @@ def load_arrays(arrays: Arrays, like: Tree) -> Tree:
     def leaf(path: Any, old: Any) -> Array:
         name = jax.tree_util.keystr(path)
         array = arrays[name]
-        need((array.shape == old.shape and array.dtype == old.dtype, f"{name} differs"))
+        check_all((array.shape == old.shape and array.dtype == old.dtype, f"{name} differs"))
         return jnp.asarray(array)
 
     restored: Tree = jax.tree_util.tree_map_with_path(leaf, like)

@@ -25,7 +25,7 @@ from pdrm.analysis.whole_stack import WholeStack, check_deterministic
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike, pick
 from pdrm.errors import StochasticMoves, UndefinedMove, WrongPolicy
-from pdrm.files import Arrays, need, within
+from pdrm.files import Arrays, check_all, within
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
@@ -145,7 +145,7 @@ def read_summary_policy(arrays: Arrays, description: JsonObject) -> SummaryPolic
     states = len(world.terminal)
     shapes_agree = all(part.shape == (states, len(actions)) for part in world[:3])
     in_bounds = within(world.next, NONE, states - 1) and within(world.label, 0, len(labels) - 1)
-    need(
+    check_all(
         (0 <= discount < 1, "invalid discount"),
         (shapes_agree and in_bounds, "its moves are out of bounds"),
     )
