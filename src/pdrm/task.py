@@ -20,9 +20,9 @@ import numpy as np
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import parse_map_file
-from pdrm.domains.own_worlds import JaxWorld, Labels, LabelsAtReset, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
+from pdrm.domains.user_worlds import JaxWorld, Labels, LabelsAtReset, UserEnvironment
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
 from pdrm.errors import (
     BadSetting,
@@ -47,7 +47,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 if TYPE_CHECKING:
     import gymnasium
 
-Domain = FiniteDomain | WaterWorld | JaxWorld | OwnEnvironment
+Domain = FiniteDomain | WaterWorld | JaxWorld | UserEnvironment
 DomainLike = Domain | FilePath | Callable[[], Any]
 """A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text, which has more than one line, or a function
 that makes an environment."""
@@ -245,7 +245,7 @@ class Task(Displayed):
             from pdrm.product.jax_env.jax_domain import JaxWorldEnv
 
             bare = JaxWorldEnv(self.domain)
-        elif isinstance(self.domain, OwnEnvironment):
+        elif isinstance(self.domain, UserEnvironment):
             bare, settings = self.domain.make(), self.domain.settings
         elif isinstance(self.domain, WaterWorld):
             from pdrm.domains.environments import WaterEnv
@@ -270,7 +270,7 @@ class Task(Displayed):
     @property
     def labels(self) -> tuple[Label, ...]:
         """The labels that the domain can emit; none for an environment, which does not say."""
-        if isinstance(self.domain, OwnEnvironment):
+        if isinstance(self.domain, UserEnvironment):
             return ()
         return LABELS if isinstance(self.domain, WaterWorld) else self.domain.labels
 
@@ -311,12 +311,12 @@ class Task(Displayed):
     def record(self) -> dict[str, Any]:
         """The task as JSON values, for the spec of a run: your own domain by the hash of its file, an environment by its name."""
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
-        if isinstance(self.domain, OwnEnvironment | JaxWorld):
+        if isinstance(self.domain, UserEnvironment | JaxWorld):
             record["environment"] = {
                 name: hash_source(value) if callable(value) else value
                 for name, value in self.domain.settings.items()
             }
-            if isinstance(self.domain, OwnEnvironment):
+            if isinstance(self.domain, UserEnvironment):
                 record["environment"]["make"] = hash_source(self.domain.make)
         elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
@@ -461,7 +461,7 @@ def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[st
         if settings["labels"] is None or not name:
             fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
             raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
-        return OwnEnvironment(name, given, settings)
+        return UserEnvironment(name, given, settings)
     if {"name": name, **settings} != UNSET:
         fault = f"{', '.join(UNSET)} can only be set of a function that makes an environment"
         fix = "give the function: pdrm.Task(lambda: gymnasium.make(…), machine, …); a domain has its own events"
@@ -472,7 +472,7 @@ def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[st
         return _find_domain(given, folder)
     if isinstance(given, WaterWorld):
         return replace(given, continuous=False)  # the agent says which kind of action it chooses
-    if isinstance(given, FiniteDomain | OwnEnvironment | JaxWorld):
+    if isinstance(given, FiniteDomain | UserEnvironment | JaxWorld):
         return given
     fix = "give a name, a file, or a function that makes an environment, with `labels` and a `name`"
     raise WrongKind(f"{given!r:.60} is not a domain", fix=fix)

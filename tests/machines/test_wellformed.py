@@ -59,7 +59,7 @@ FAULTS = [
         ),
     ),
     ("E0405", lambda: Stacks.empty(2, 2).node_of((1, 1))),
-    ("E0405", lambda: Stacks.empty(2, 2).room(MAX_NODES)),
+    ("E0405", lambda: Stacks.empty(2, 2).reserve(MAX_NODES)),
     ("E0202", lambda: tabulate(machine(), [A, frozenset("C")])),
     ("E0402", lambda: step_table(tabulate(machine(), [A]), 1, (1,), 0)),
     ("E0401", lambda: step_table(tabulate(machine(otherwise=Otherwise.error()), [A]), 0, (), 0)),

@@ -64,7 +64,7 @@ def check_a_walk_is_the_readable_one(seed, view):
         assert paid == step.reward
         if before < walk.explored.after.shape[1]:
             assert walk.explored.after[label, before] == number
-            assert walk.explored.paid[label, before] == step.reward
+            assert walk.explored.reward[label, before] == step.reward
     assert len(set(seen.values())) == len(seen)
     return walk.refused
 

@@ -91,7 +91,7 @@ def test_shortest_words_lead_where_they_say():
     product = FiniteProduct(maze, machine)
     product.explore(depth=5)
     for x in range(0, len(product), 37):
-        way = product.way_to(x).actions
+        way = product.path_to(x).actions
         assert len(way) == product.states.depth[x]
         s, here = int(maze.arrays.start_state[0]), machine.begin().after
         for action in way:
@@ -103,7 +103,7 @@ def test_shortest_words_lead_where_they_say():
             product.machine_state(x),
             product.stack(x),
         )
-    assert product.way_to(0).word == ""
+    assert product.path_to(0).word == ""
 
 
 def test_a_product_that_would_not_fit_is_left_while_it_is_small():
@@ -111,7 +111,7 @@ def test_a_product_that_would_not_fit_is_left_while_it_is_small():
     small = FiniteProduct(maze, catalogue(maze.machine), memory=2**20)
     small.explore(depth=12)
     assert small.frontier.size
-    assert small.most_states < len(small) < 8 * small.most_states
+    assert small.max_states < len(small) < 8 * small.max_states
 
 
 def test_a_missing_move_is_named():
@@ -130,11 +130,11 @@ def test_a_survey_keeps_the_ends_and_no_steps():
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
     product, survey = (
         FiniteProduct(where, parse(text)),
-        FiniteProduct(where, parse(text), survey=True),
+        FiniteProduct(where, parse(text), count_only=True),
     )
     for one in (product, survey):
         one.explore()
     assert [product.stack(x) for x in range(len(product))] == [("#",), ("A", "#")]
     assert [survey.stack(x) for x in range(len(survey))] == [("#",), ("A", "#"), ("B", "A", "#")]
-    assert (len(survey.next), survey.machine_state(2), survey.way_to(2).word) == (0, "f", "a a")
-    assert not survey.expand(np.array([1]), most=2)
+    assert (len(survey.next), survey.machine_state(2), survey.path_to(2).word) == (0, "f", "a a")
+    assert not survey.expand(np.array([1]), max_states=2)

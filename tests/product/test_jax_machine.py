@@ -3,8 +3,9 @@
 import jax
 
 from pdrm.language.loading import catalogue, parse
+from pdrm.machines.stacks import OVERFLOW
 from pdrm.machines.tables import tabulate
-from pdrm.product.jax_env.jax_product import OVERFLOW, JaxMachine
+from pdrm.product.jax_env.jax_product import JaxMachine
 
 
 def test_silent_moves_stop_on_a_full_stack():

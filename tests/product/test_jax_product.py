@@ -13,8 +13,9 @@ from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
+from pdrm.machines.stacks import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_domain import finite_domain, key_of, make_key, uniforms, water_domain
-from pdrm.product.jax_env.jax_product import FINISHED, OK, OVERFLOW, UNDEFINED, jax_product
+from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK
 from tests.properties.random_machines import random_machine
 
@@ -102,7 +103,7 @@ def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays(
             assert int(begun.status) == status
             assert states[int(begun.state.configuration.state)] == here.state
             assert symbols_of(product, machine, begun.state) == here.stack
-            assert float(begun.paid) == pytest.approx(paid, rel=1e-6, abs=1e-6)
+            assert float(begun.reward) == pytest.approx(paid, rel=1e-6, abs=1e-6)
     assert {(OK, True), (OK, False), (UNDEFINED, False), (FINISHED, True)} <= met
 
 

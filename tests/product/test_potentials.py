@@ -12,7 +12,7 @@ from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import tabulate
 from pdrm.product import Shaped
 from pdrm.product.explore_kernel import fill_potentials
-from pdrm.product.shaping import Shaping, find_labels
+from pdrm.product.shaping import Shaping, cover_moves
 from tests.properties.random_machines import random_machine
 from tests.properties.wrapping import Case, Playback
 
@@ -44,12 +44,12 @@ def test_values_by_hand():
 
 
 def test_labels_respect_exclusive_events_and_many_events_are_no_matter():
-    assert set(find_labels(EARN)) == {frozenset(), frozenset("a"), frozenset("b")}
+    assert set(cover_moves(EARN)) == {frozenset(), frozenset("a"), frozenset("b")}
     events = " ".join(f"e{number}" for number in range(60))
     wide = parse(
         f"events {events}\nstack #\nstart u\nfinal end\notherwise stay 0\nu -> end : e0 & !e59, z / z, 1\n"
     )
-    assert len(find_labels(wide)) == 2  # of 2^60
+    assert len(cover_moves(wide)) == 2  # of 2^60
     assert Shaping(discount=0.9).of(wide).value("u", ("#",)) == 1
 
 
@@ -96,7 +96,7 @@ def test_in_jax():
     from pdrm.product.jax_env.jax_product import JaxMachine, jax_potential
 
     labels, shaping, random = (
-        find_labels(EARN),
+        cover_moves(EARN),
         Shaping(discount=0.5, scale=-2.0, shift=1.0),
         Random(0),
     )

@@ -60,7 +60,7 @@ class Classes:
 
     def __init__(self, product: FiniteProduct, k: int) -> None:
         self.product, self.k = product, k
-        self._index = Index.room(0)
+        self._index = Index.with_capacity(0)
         self.member = np.zeros(0, np.int32)
         """[class, with room]: the state that was found first."""
         self.of_state = np.zeros(0, np.int32)
@@ -76,7 +76,7 @@ class Classes:
         states = product.states
         room = len(states.env_state)
         if len(self.member) < room:
-            self._index = Index.of(self._index.key[: len(self)], room)
+            self._index = Index.from_keys(self._index.key[: len(self)], room)
             self.member = lengthen(self.member, room)
             self.of_state = lengthen(self.of_state, room)
         while self._done < count:
@@ -85,7 +85,7 @@ class Classes:
                 product.table.move.shape[0], self._done, count, self._index, self.of_state, self.member,
             )  # fmt: skip
             if status != OK:
-                product.stacks = product.stacks.room(product.stacks.capacity)
+                product.stacks = product.stacks.reserve(product.stacks.capacity)
         return self.of_state
 
 
@@ -213,7 +213,7 @@ class _BestFirst(ABC):
                     rank = -ceil(4 * key / self.tolerance)
                     heappush(heap, (rank, next(numbers), key, choices, arrays))
             known = not heap or heap[0][2] <= self.found + self.tolerance / 2
-            full = len(heap) > most or len(self.product) > self.product.most_states
+            full = len(heap) > most or len(self.product) > self.product.max_states
             if known or full or (deadline.over and self.nodes):
                 break
             _, _, key, choices, arrays = heappop(heap)

@@ -71,7 +71,7 @@ class _Search:
         report = self.report
         values = value_product(report.task, report.discount, report.height, self.memory, deadline)
         self.values = report.values = values
-        self.most = min(self.most, values.product.most_states)
+        self.most = min(self.most, values.product.max_states)
         near = NEAR_WITH_CHANCE
         if isinstance(values, SolvedValues):
             near = 0 if self.start_only else NEAR

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from pdrm.analysis.whole_stack_kernel import Operators
-from pdrm.machines.stacks import EMPTY, FULL, OK, Stacks
+from pdrm.machines.stacks import EMPTY, OK, OVERFLOW, Stacks
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Flags, Floats, Numbers
 from pdrm.product.hash_kernel import Index, find_key
@@ -25,7 +25,7 @@ def find_values(
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Set the values of the states from `begin` to `end`, by the worth of their stacks and of every stack below that it depends on.
 
-    Returns how far it came, and OK; FULL if `known` and `worth` have no room; or MISSING with the exit and symbol of the operator.
+    Returns how far it came, and OK; OVERFLOW if `known` and `worth` have no room; or MISSING with the exit and symbol of the operator.
     """
     slot, keys, used = known
     exits = env_states * machine_states
@@ -56,7 +56,7 @@ def find_values(
             if ready:
                 row = used[0]
                 if row == len(keys):
-                    return x, FULL, -1, -1
+                    return x, OVERFLOW, -1, -1
                 slot[free], keys[row], worth[row], used[0] = row, key, best, row + 1
                 todo.pop()
         value[x] = worth[row] / discount
@@ -68,7 +68,7 @@ def classify(
     env_state: Integers, state: Integers, node: Integers, stacks: Stacks, k: int, env_states: int, machine_states: int,
     begin: int, end: int, index: Index, klass: Integers, member: Integers,
 ) -> tuple[int, int]:  # fmt: skip
-    """Number the classes of the states from `begin` to `end`; returns how far it came, and OK or FULL.
+    """Number the classes of the states from `begin` to `end`; returns how far it came, and OK or OVERFLOW.
 
     The top k symbols are known by a node of the tree of stacks: that of the stack with just these.
     """
@@ -86,7 +86,7 @@ def classify(
             if child == EMPTY:
                 child = stacks.made[0]
                 if child == len(stacks.symbol):
-                    return x, FULL
+                    return x, OVERFLOW
                 stacks.symbol[child] = top[position]
                 stacks.parent[child] = at
                 stacks.height[child] = stacks.height[at] + 1
@@ -98,7 +98,7 @@ def classify(
         if row < 0:
             row = used[0]
             if row == len(keys):
-                return x, FULL
+                return x, OVERFLOW
             slot[free], keys[row], used[0] = row, key, row + 1
             member[row] = x
         klass[x] = row

@@ -59,7 +59,7 @@ def survey(
 ) -> Counted:
     """Count what is reached within 0, 1, 2, … steps: up to `steps` (default: the domain's limit), or as many as find at
     most `most` product states."""
-    product = FiniteProduct(domain, machine, survey=True)
+    product = FiniteProduct(domain, machine, count_only=True)
     limit = domain.step_limit if steps is None else steps
     rows, ends = list[int](), [0]
     while True:

@@ -95,7 +95,7 @@ def _find_different(states: Numbers, values: ValuedProduct) -> tuple[int, ...]:
 def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadline) -> None:
     """Expand the nearest states, layer by layer, to a depth or up to a number of states."""
     product = values.product
-    while len(product) < min(most, product.most_states) and not deadline.over:
+    while len(product) < min(most, product.max_states) and not deadline.over:
         edge = product.expandable(product.frontier)
         depths = product.states.depth[edge]
         if not edge.size or (depth is not None and depths.min() >= depth):
@@ -110,7 +110,7 @@ def search_witnesses(values: SolvedValues, ks: list[int], most: int, deadline: D
     It ends with the time, and once every k is known to fail somewhere.
     """
     generator, left, product = np.random.default_rng(0), list(ks), values.product
-    while left and not deadline.over and len(product) < min(most, product.most_states):
+    while left and not deadline.over and len(product) < min(most, product.max_states):
         for k in (left[-1], left[0]):
             one = generator.choice(np.flatnonzero(product.expanded), PAIRS)
             seen = Classes(product, 0).update()[: len(product)]

@@ -353,7 +353,7 @@ def solve(
     except StochasticMoves:
         gamma, deadline = chosen.discount if discount is None else discount, Deadline(seconds)
         product = FiniteProduct(chosen.finite, chosen.pushdown)
-        product.explore(most=MAX_STATES)
+        product.explore(max_states=MAX_STATES)
         if product.frontier.size:
             raise
         return Solution(chosen, gamma, SolvedProduct(product, gamma, deadline))

@@ -106,7 +106,7 @@ class SolvedValues(ValuedProduct):
     def __init__(self, solver: WholeStack, product: FiniteProduct) -> None:
         super().__init__(product, solver.discount)
         self.solver = solver
-        self._known, self._worth = Index.room(4096), np.zeros(4096)
+        self._known, self._worth = Index.with_capacity(4096), np.zeros(4096)
         self.value = np.zeros(0)
         """[x, with room]: the optimal value, up to `error`."""
         self._done = 0
@@ -134,7 +134,7 @@ class SolvedValues(ValuedProduct):
             return self._closed_error
         product, bounds = self.product, self.frontier.all
         height = int(product.stacks.height[: product.stacks.made[0]].max())
-        largest = max(-bounds.low, bounds.high) + float(np.abs(product.start_paid).max())
+        largest = max(-bounds.low, bounds.high) + float(np.abs(product.start_reward).max())
         rounding = 8 * (height + len(product.starts)) * EPSILON * largest
         return self.solver.error_at(height) / self.discount + rounding
 

@@ -61,7 +61,7 @@ def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Membe
     product, domain = values.product, values.product.domain
     env_state, state, stack = name_state(product, x)
     close = max(values.step_tolerance, 2 * float(gaps.min()))
-    start, way = "", product.way_to(x)
+    start, way = "", product.path_to(x)
     if (product.starts != END).sum() > 1:
         start = domain.describe(int(domain.arrays.start_state[way.start]))
     return Member(

@@ -218,7 +218,7 @@ def print_sizes(record: Sizes) -> None:
     typer.echo(f"counters: {record['counting'] or 'the two that simulate the stack'}\n\n{record}")
     if record["blowup"]:
         typer.echo("\nTheorem 4: two counters that simulate the stack")
-        typer.echo(Cells.of(record["blowup"]).text())
+        typer.echo(Cells.from_records(record["blowup"]).text())
 
 
 # --- `pdrm check-k`: what the best k-policy loses, for each k; and `pdrm verify`, which checks a saved certificate.

@@ -349,7 +349,7 @@ def domains(
         return
     if shown is None:
         named = ("name", "states", "step_limit", "machine")
-        cells = Cells.of([{key: row[key] for key in named} for row in rows])
+        cells = Cells.from_records([{key: row[key] for key in named} for row in rows])
         typer.echo(cells.text())
     else:
         _print_states(shown, rows[0])
@@ -363,13 +363,13 @@ def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
 
     typer.echo(pdrm.draw(domain))
     typer.echo(f"actions: {' '.join(domain.actions)}; events: {' '.join(domain.events)}")
-    typer.echo(f"starts:\n{Cells.of(about['starts']).text()}")
+    typer.echo(f"starts:\n{Cells.from_records(about['starts']).text()}")
     typer.echo("states, and the events that a step into each can emit:")
     states = [
         {**state, "emits": " ".join(state["emits"]), "terminal": "yes" * state["terminal"]}
         for state in about["state_list"]
     ]
-    typer.echo(Cells.of(states[:SHOWN_STATES]).text())
+    typer.echo(Cells.from_records(states[:SHOWN_STATES]).text())
     if len(states) > SHOWN_STATES:
         typer.echo(f"…  ({len(states):,} states; --json lists them all)")
 

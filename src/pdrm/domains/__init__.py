@@ -5,7 +5,7 @@ Nothing here steps a machine; a domain only names the one it goes with. Importin
 
 - `finite_domain`: the labelled MDP as arrays, what must hold of it, and how to build one from a readable function or arrays;
 - `grids`: domains on a map; `paper_domains`: those of the paper, by name; `domain_files`: domains in files;
-- `own_worlds`: environments with a labelling function, domains from Gymnasium's tables, worlds in JAX;
+- `user_worlds`: environments with a labelling function, domains from Gymnasium's tables, worlds in JAX;
 - `water`: WaterWorld, which is continuous, written once for NumPy and JAX;
 - `environments`: domains as Gymnasium environments; `pictures`: states as text and images.
 """
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         pick,
     )
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
-    from pdrm.domains.own_worlds import JaxWorld, from_gymnasium
     from pdrm.domains.paper_domains import domain, names
+    from pdrm.domains.user_worlds import JaxWorld, from_gymnasium
 
 __all__ = [
     # By name, and in files

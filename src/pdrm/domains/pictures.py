@@ -233,14 +233,14 @@ def draw_water(
         return x * scale, (world.side - y) * scale
 
     for number in range(BALLS):
-        if water.there[number]:  # even and odd balls in two colours; 0 and 1 are rings
-            middle, odd, ring = spot(water.ball_place[number]), number % 2 == 1, number < 2
+        if water.present[number]:  # even and odd balls in two colours; 0 and 1 are rings
+            middle, odd, ring = spot(water.ball_position[number]), number % 2 == 1, number < 2
             canvas.fill_disc(middle, 1.35 * size, ODD if odd else EVEN)
             if ring:
                 canvas.fill_disc(middle, 0.98 * size, WHITE)
             canvas.write(str(number), middle, INK if ring or odd else WHITE, size, round(size))
-    canvas.fill_disc(spot(water.place), 1.55 * size, WHITE)
-    canvas.fill_disc(spot(water.place), 1.3 * size, AGENT)
+    canvas.fill_disc(spot(water.position), 1.55 * size, WHITE)
+    canvas.fill_disc(spot(water.position), 1.3 * size, AGENT)
     return _lay_out(canvas, note, stack)
 
 

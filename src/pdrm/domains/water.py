@@ -88,15 +88,15 @@ def water_world(name: str) -> WaterWorld:
 class Water(NamedTuple):
     """The places and velocities of everything: places in [radius, side - radius]."""
 
-    place: Array
+    position: Array
     """[2]: the agent's."""
     velocity: Array
     """[2]"""
-    ball_place: Array
+    ball_position: Array
     """[10, 2]"""
     ball_velocity: Array
     """[10, 2]"""
-    there: Array
+    present: Array
     """[10]: True if the ball is still there."""
     announced: Array
     """True once `A_F` has been emitted."""
@@ -126,32 +126,32 @@ def advance(
     velocity = velocity * xp.minimum(
         xp.float32(1), world.top_speed / xp.maximum(speed, xp.float32(1e-6))
     )
-    place, velocity = _bounce(world, water.place + world.interval * velocity, velocity, xp)
-    ball_place, ball_velocity = _bounce(
-        world, water.ball_place + world.interval * water.ball_velocity, water.ball_velocity, xp
+    position, velocity = _bounce(world, water.position + world.interval * velocity, velocity, xp)
+    ball_position, ball_velocity = _bounce(
+        world, water.ball_position + world.interval * water.ball_velocity, water.ball_velocity, xp
     )
-    apart = ball_place - place
+    apart = ball_position - position
     number = xp.arange(BALLS)
-    touching = water.there & ((apart * apart).sum(axis=-1) < 4 * world.radius * world.radius)
-    announces = ~water.there[2:].any() & ~water.announced
+    touching = water.present & ((apart * apart).sum(axis=-1) < 4 * world.radius * world.radius)
+    announces = ~water.present[2:].any() & ~water.announced
     first = xp.where(touching, number, BALLS).min()
     touched = (number == first) & ~announces
     label = xp.where(announces, ALL_FOUND, (touched * xp.asarray(EMITTED, xp.int32)).sum())
     jumped = world.radius + world.inner * numbers
-    ball_place = xp.where((touched & (number < 2))[:, None], jumped, ball_place)
-    there = water.there & ~(touched & (number >= 2))
+    ball_position = xp.where((touched & (number < 2))[:, None], jumped, ball_position)
+    present = water.present & ~(touched & (number >= 2))
     return Water(
-        place, velocity, ball_place, ball_velocity, there, water.announced | announces
+        position, velocity, ball_position, ball_velocity, present, water.announced | announces
     ), label
 
 
 def observe(world: WaterWorld, water: Water, xp: Any) -> Array:
     """[44]: the agent's place and velocity, then each ball's, relative to it, in about [-1, 1]; zeros for a ball that is gone."""
     fast = world.top_speed + world.ball_speed
-    own = xp.concatenate((water.place / (world.side / 2) - 1, water.velocity / world.top_speed))
-    apart = (water.ball_place - water.place) / world.side
+    own = xp.concatenate((water.position / (world.side / 2) - 1, water.velocity / world.top_speed))
+    apart = (water.ball_position - water.position) / world.side
     relative = (water.ball_velocity - water.velocity) / fast
-    balls = xp.where(water.there[:, None], xp.concatenate((apart, relative), axis=-1), 0)
+    balls = xp.where(water.present[:, None], xp.concatenate((apart, relative), axis=-1), 0)
     return xp.concatenate((own, balls.reshape(-1))).astype(xp.float32)
 
 

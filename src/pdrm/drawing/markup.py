@@ -10,7 +10,7 @@ import base64
 from collections.abc import Iterable, Sequence
 from html import escape
 
-KINDS = {"svg": "image/svg+xml", "png": "image/png", "gif": "image/gif"}
+MIME_TYPES = {"svg": "image/svg+xml", "png": "image/png", "gif": "image/gif"}
 VOID = ("br", "img", "input", "link", "meta")
 
 
@@ -101,11 +101,11 @@ def slides(pictures: Sequence[bytes], kind: str, caption: str) -> Markup:
 
 def data_url(data: bytes, kind: str) -> str:
     """A picture as an address that holds all of it."""
-    return f"data:{KINDS[kind]};base64,{base64.b64encode(data).decode()}"
+    return f"data:{MIME_TYPES[kind]};base64,{base64.b64encode(data).decode()}"
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+    headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
 ) -> Markup:
     """A table that scrolls by itself; the columns in `numbers` are set to the right.
 
@@ -119,7 +119,7 @@ def table(
         return html("tr", *(html(tag, cell, class_=side) for cell, side in sided))
 
     body = html("tbody", *(row("td", cells) for cells in rows))
-    return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
+    return html("div", html("table", html("thead", row("th", headings)), body), class_="wide")
 
 
 def number(value: float | None) -> str:

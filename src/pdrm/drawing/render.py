@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
+from pdrm.domains.user_worlds import JaxWorld, UserEnvironment
 from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure, spell
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
@@ -109,7 +109,7 @@ def draw(what: object, path: FilePath | None = None) -> Drawing:
             numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
             pixels = partial(draw_water, what, begin(what, numbers, np))
             made = _draw_domain(what, pixels, partial(repr, what))
-        case OwnEnvironment() | JaxWorld():
+        case UserEnvironment() | JaxWorld():
             said = f"{what.name}: an environment"
             made = Drawing((), str.encode, partial(str, said), partial(html, "p", said))
         case Task():
@@ -213,7 +213,7 @@ def _draw_domain(
         return encode_png(pixels())
 
     def show() -> Markup:
-        facts = table(*Cells.of([describe_domain(domain)]))
+        facts = table(*Cells.from_records([describe_domain(domain)]))
         return picture(make("png"), "png", domain.name) + facts
 
     return Drawing(("png",), make, text, show)

@@ -27,25 +27,27 @@ R_co = TypeVar("R_co", bound=HasRecord, covariant=True)
 class Cells(NamedTuple):
     """A table as texts: its heads, its rows, and the columns of numbers, which are set to the right."""
 
-    heads: Sequence[str]
+    headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: Sequence[int] = ()
 
     @classmethod
-    def of(cls, records: Sequence[Mapping[str, Any]]) -> Cells:
+    def from_records(cls, records: Sequence[Mapping[str, Any]]) -> Cells:
         """The cells of some records, without empty columns."""
         written = [{name: _write(value) for name, value in record.items()} for record in records]
-        heads = list(dict.fromkeys(name for row in written for name, text in row.items() if text))
+        headings = list(
+            dict.fromkeys(name for row in written for name, text in row.items() if text)
+        )
         numbers = [
             place
-            for place, name in enumerate(heads)
+            for place, name in enumerate(headings)
             if all(isinstance(record.get(name), int | float | None) for record in records)
         ]
-        return cls(heads, [[row.get(name, "") for name in heads] for row in written], numbers)
+        return cls(headings, [[row.get(name, "") for name in headings] for row in written], numbers)
 
     def text(self) -> str:
         """The table as lines with aligned columns."""
-        return align([self.heads, *self.rows])
+        return align([self.headings, *self.rows])
 
     def markdown(self) -> str:
         r"""The table in Markdown.
@@ -55,9 +57,10 @@ class Cells(NamedTuple):
         |---|--:|
         | x\|y | 1 |
         """
-        sides = ["--:" if place in self.numbers else "---" for place in range(len(self.heads))]
+        sides = ["--:" if place in self.numbers else "---" for place in range(len(self.headings))]
         first, *others = (
-            " | ".join(cell.replace("|", r"\|") for cell in row) for row in (self.heads, *self.rows)
+            " | ".join(cell.replace("|", r"\|") for cell in row)
+            for row in (self.headings, *self.rows)
         )
         return "\n".join(
             [f"| {first} |", f"|{'|'.join(sides)}|", *(f"| {row} |" for row in others)]
@@ -75,9 +78,9 @@ class Cells(NamedTuple):
         \bottomrule
         \end{tabular}
         """
-        sides = ["r" if place in self.numbers else "l" for place in range(len(self.heads))]
+        sides = ["r" if place in self.numbers else "l" for place in range(len(self.headings))]
         first, *others = (
-            " & ".join(map(escape_prose, row)) + r" \\" for row in (self.heads, *self.rows)
+            " & ".join(map(escape_prose, row)) + r" \\" for row in (self.headings, *self.rows)
         )
         head = [rf"\begin{{tabular}}{{{''.join(sides)}}}", r"\toprule", first, r"\midrule"]
         return "\n".join([*head, *others, r"\bottomrule", r"\end{tabular}"])
@@ -151,7 +154,7 @@ class Rows(Sequence[R_co]):
         return [row.record() for row in self[:most]]
 
     def _cells(self, most: int | None = None) -> Cells:
-        return Cells.of(self._records(most))
+        return Cells.from_records(self._records(most))
 
     def _foot(self) -> list[str]:
         others = [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pdrm.domains.domain_files import load_domain
-from pdrm.domains.own_worlds import OwnEnvironment
+from pdrm.domains.user_worlds import UserEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError
 from pdrm.files import (
@@ -141,7 +141,7 @@ class RunSpec:
         if not isinstance(agent, Deep):
             begin(agent, task, self.seed)
             return
-        if isinstance(task.domain, OwnEnvironment):
+        if isinstance(task.domain, UserEnvironment):
             fault = f"agent `{agent.name}` needs a domain of arrays, and `{task.name}` is an environment"
             raise DoesNotApply(fault, fix='pdrm.SB3("PPO"), or an agent of your own')
         import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed

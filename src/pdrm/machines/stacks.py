@@ -32,7 +32,7 @@ class Stacks(NamedTuple):
     >>> node = stacks.node_of((2, 1))
     >>> stacks.stack_of(node), int(stacks.symbol[node]), stacks.stack_of(stacks.parent[node])
     ((2, 1), 2, (1,))
-    >>> stacks.room(100).node_of((2, 1)) == node
+    >>> stacks.reserve(100).node_of((2, 1)) == node
     True
     """
 
@@ -63,7 +63,7 @@ class Stacks(NamedTuple):
     def capacity(self) -> int:
         return len(self.symbol)
 
-    def room(self, more: int = 1) -> Stacks:
+    def reserve(self, more: int = 1) -> Stacks:
         """The same stacks, with room for `more` nodes: themselves, or in arrays at least twice as long."""
         made = int(self.made[0])
         if made + more <= self.capacity:
@@ -96,7 +96,7 @@ class Stacks(NamedTuple):
         if node == self.capacity:
             raise StackFull(
                 f"there is room for {node:,} stacks only",
-                fix="make room first: `stacks.room(more)`",
+                fix="make room first: `stacks.reserve(more)`",
             )
         self.symbol[node] = symbol
         self.parent[node] = parent
@@ -128,7 +128,7 @@ OK = 0
 """The step was made."""
 UNDEFINED = 1
 """No rule applies and the machine says `otherwise error`: the configuration is as before."""
-FULL = 2
-"""A new stack needs room: the configuration is as before."""
+OVERFLOW = 2
+"""A push finds no room. The kernel leaves the configuration as before, JAX drops the push."""
 FINISHED = 3
 """The state is final: no label can be read, the configuration is as before."""

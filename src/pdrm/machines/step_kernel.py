@@ -1,15 +1,15 @@
 """The Numba step: a machine's table run on hash-consed stacks, one label at a time.
 
 A configuration is two integers, a state and a node. The kernels check nothing: states, nodes and labels must be in range.
-A kernel that meets a new stack without room for it returns FULL with the configuration it was given; make room with
-`stacks.room()` and call it again. Nodes it had made by then are found again, so the result and the numbers are the same.
+A kernel that meets a new stack without room for it returns OVERFLOW with the configuration it was given; make room with
+`stacks.reserve()` and call it again. Nodes it had made by then are found again, so the result and the numbers are the same.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import EMPTY, FINISHED, OK, OVERFLOW, UNDEFINED, Stacks
 from pdrm.machines.tables import Table
 
 NumberedStep = tuple[int, int, float, int]
@@ -23,7 +23,7 @@ NumberedStep = tuple[int, int, float, int]
 # Numba counts references to every array at every move and the whole is ten times slower (measured with Numba 0.68).
 @njit(cache=True)
 def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> NumberedStep:
-    """Take a move and then silent moves until none applies, their rewards added one by one. The status is OK or FULL."""
+    """Take a move and then silent moves until none applies, their rewards added one by one. The status is OK or OVERFLOW."""
     here, at, paid, status = int(state), int(node), 0.0, OK
     while move >= 0 and status == OK:
         if table.pops[move]:
@@ -34,7 +34,7 @@ def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> Nu
             if child == EMPTY:
                 child = int(stacks.made[0])
                 if child == len(stacks.symbol):
-                    status = FULL
+                    status = OVERFLOW
                     break
                 stacks.symbol[child] = symbol
                 stacks.parent[child] = at
@@ -45,7 +45,7 @@ def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> Nu
         here = int(table.target[move])
         paid += table.reward[move]
         move = table.silent[here, stacks.symbol[at]]
-    if status == FULL:
+    if status == OVERFLOW:
         here, at, paid = int(state), int(node), 0.0
     return here, at, paid, status
 

@@ -83,7 +83,7 @@ class ConfigurationGraph(NamedTuple):
     machine states + state; ENDED for final states; UNKNOWN until its stack is met."""
     after: Integers
     """[label, configuration]: the configuration a label leads to, UNKNOWN or UNDEFINED_LABEL."""
-    paid: Rewards
+    reward: Rewards
     """[label, configuration]: what the machine pays for it."""
     moves: npt.NDArray[np.int64]
     """[label, configuration]: the moves a counting automaton makes for it; else [label, 0]."""
@@ -109,9 +109,9 @@ class ConfigurationGraph(NamedTuple):
 
     def grow(self) -> ConfigurationGraph:
         """The same, with room for twice as many stacks."""
-        return self.room(self.stacks.room(self.stacks.capacity))
+        return self.resized(self.stacks.reserve(self.stacks.capacity))
 
-    def room(self, stacks: Stacks) -> ConfigurationGraph:
+    def resized(self, stacks: Stacks) -> ConfigurationGraph:
         """The same, with as much room as these stacks have: its own, in longer arrays."""
         nodes, used = stacks.capacity, int(self.index.used[0])
         configurations, labels = nodes * self.states, len(self.after)
@@ -122,10 +122,10 @@ class ConfigurationGraph(NamedTuple):
         return self._replace(
             stacks=stacks,
             counters=lengthen(self.counters, nodes) if self.counts else self.counters,
-            index=Index.of(self.index.key[:used], nodes),
+            index=Index.from_keys(self.index.key[:used], nodes),
             seen=lengthen(self.seen, configurations, UNKNOWN),
             after=widen(self.after, kept, UNKNOWN),
-            paid=widen(self.paid, kept),
+            reward=widen(self.reward, kept),
             moves=widen(self.moves, kept if self.counts else 0),
         )
 
@@ -227,10 +227,10 @@ def begin_exploring(
         rules,
         stacks,
         np.zeros((0, counters), np.int64),
-        Index.room(1),
+        Index.with_capacity(1),
         np.zeros(0, np.int32),
         after=nothing,
-        paid=nothing.astype(np.float64),
+        reward=nothing.astype(np.float64),
         moves=nothing.astype(np.int64),
         start=0,
         start_reward=0.0,
@@ -239,7 +239,7 @@ def begin_exploring(
         k=k,
         operations=operations or 0,
         highest=highest,
-    ).room(stacks)
+    ).resized(stacks)
     if isinstance(machine, CountingRewardAutomaton):
         begun = machine.begin()
         explored, node = add_vector(explored, begun.after.counters)
@@ -349,7 +349,7 @@ def explore(explored: ConfigurationGraph, here: int, label: int) -> tuple[int, f
     there = node * states + state
     if here < after.shape[1]:
         after[label, here] = there
-        explored.paid[label, here] = paid
+        explored.reward[label, here] = paid
         if moves > 0:
             explored.moves[label, here] = moves
     return there, paid

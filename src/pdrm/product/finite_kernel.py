@@ -16,11 +16,11 @@ from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import OK, OVERFLOW, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import Integers, Table, begin_table, tabulate
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.hash_kernel import FIRST_ROOM, Index, find_key, hash_key
+from pdrm.product.hash_kernel import INITIAL_CAPACITY, Index, find_key, hash_key
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -58,11 +58,13 @@ class States(NamedTuple):
     """[x, action, outcome]: what it pays, environment and machine together. In a survey: [0, action, outcome]."""
 
     @classmethod
-    def room(cls, actions: int, outcomes: int, capacity: int, *, survey: bool = False) -> States:
+    def with_capacity(
+        cls, actions: int, outcomes: int, capacity: int, *, count_only: bool = False
+    ) -> States:
         """No state yet, and room for `capacity`; a survey keeps no steps."""
-        steps = (0 if survey else capacity, actions, outcomes)
+        steps = (0 if count_only else capacity, actions, outcomes)
         return cls(
-            Index.room(capacity),
+            Index.with_capacity(capacity),
             *np.zeros((6, capacity), np.int32),  # type: ignore[call-arg] # place to via
             np.zeros(capacity, np.bool_),
             np.full(steps, END, np.int32),
@@ -73,10 +75,10 @@ class States(NamedTuple):
         """The same states in twice the room."""
         made, capacity = int(self.index.used[0]), 2 * len(self.env_state)
         _, actions, outcomes = self.next.shape
-        larger = States.room(actions, outcomes, capacity, survey=len(self.next) == 0)
+        larger = States.with_capacity(actions, outcomes, capacity, count_only=len(self.next) == 0)
         for column in self._fields[1:]:
             getattr(larger, column)[:made] = getattr(self, column)[:made]
-        return larger._replace(index=Index.of(self.index.key[:made], capacity))
+        return larger._replace(index=Index.from_keys(self.index.key[:made], capacity))
 
 
 class Steps(NamedTuple):
@@ -105,12 +107,12 @@ def expand(
 ) -> tuple[int, int]:
     """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
 
-    Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then continue). A state
+    Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or OVERFLOW (make room, then continue). A state
     that is expanded again changes nothing. Its readable twin is `pdrm.analysis.stepped_product`.
     """
     index, places, machine_state, nodes, depth, origin, via, expanded, following, reward = states
     slot, keys, used = index
-    survey = len(following) == 0
+    count_only = len(following) == 0
     world_next, probability, world_label, world_reward, terminal, _, _, _ = world
     domain_states, actions, outcomes = world_next.shape
     machine_states, first_final = table.move.shape[0], table.first_final
@@ -119,7 +121,7 @@ def expand(
         x = chosen[number]
         s, u, node = places[x], machine_state[x], nodes[x]
         if used[0] + actions * outcomes > len(places):
-            return number, FULL
+            return number, OVERFLOW
         for a in range(actions):
             for o in range(outcomes):
                 if probability[s, a, o] <= 0.0:
@@ -131,7 +133,7 @@ def expand(
                     return number, status
                 ended = u2 >= first_final or terminal[s2]
                 y = END
-                if survey or not ended:
+                if count_only or not ended:
                     # the number of the product state, given one if it is new
                     key = (np.int64(node2) * domain_states + s2) * machine_states + u2
                     probe = hash_key(key) & mask
@@ -148,13 +150,13 @@ def expand(
                             ended,
                         )
                     y = slot[probe]
-                if not survey:
+                if not count_only:
                     following[x, a, o], reward[x, a, o] = y, paid + world_reward[s, a, o]
         expanded[x] = True
     return len(chosen), OK
 
 
-class Way(NamedTuple):
+class ProductPath(NamedTuple):
     """The way to a product state."""
 
     start: int
@@ -182,7 +184,7 @@ class FiniteProduct:
         height: int | None = None,
         memory: int = MEMORY,
         *,
-        survey: bool = False,
+        count_only: bool = False,
     ) -> None:
         """Begin with the states at the starts.
 
@@ -198,11 +200,11 @@ class FiniteProduct:
         self.height = height
         self.memory = memory
         self.table = tabulate(machine, domain.labels)
-        self.survey = survey
+        self.count_only = count_only
         self.stacks = Stacks.empty(len(machine.stack))
         _, actions, outcomes = domain.arrays.next.shape
-        room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
-        self.states = States.room(actions, outcomes, room, survey=survey)
+        room = max(INITIAL_CAPACITY, 1 << (2 * actions * outcomes - 1).bit_length())
+        self.states = States.with_capacity(actions, outcomes, room, count_only=count_only)
         kept = sum(array.nbytes for array in (*self.states.index, *self.states[1:]))
         # of a state and two stacks; arrays grow by doubling
         self._bytes_each: int = 2 * (kept // room + 2 * 4 * (len(machine.stack) + 5))
@@ -212,7 +214,7 @@ class FiniteProduct:
         """[start]"""
         self.starts = np.full(len(domain.arrays.start_state), END, np.int64)
         """[start]: its product state, or END if there is none or it has no chance."""
-        self.start_paid = np.zeros(len(self.starts))
+        self.start_reward = np.zeros(len(self.starts))
         """[start]: what the machine pays before the first action."""
         self._start()
 
@@ -252,7 +254,7 @@ class FiniteProduct:
     def average_over_starts(self, value: Floats) -> float:
         """The expected value of an episode by these values of states, with what is paid before the first action."""
         after = np.where(self.starts == END, 0.0, value[self.starts] if len(value) else 0.0)
-        return float((self.start_probability * (self.start_paid + after)).sum())
+        return float((self.start_probability * (self.start_reward + after)).sum())
 
     def stack(self, x: int) -> Stack:
         """The stack of a state, top first."""
@@ -263,7 +265,7 @@ class FiniteProduct:
         """The machine state of a product state."""
         return (*self.machine.states, *self.machine.final)[int(self.states.state[x])]
 
-    def way_to(self, x: int) -> Way:
+    def path_to(self, x: int) -> ProductPath:
         """The way on which a state was found."""
         domain, arrays = self.domain, self.domain.arrays
         actions, labels = list[str](), list[Label]()
@@ -275,12 +277,12 @@ class FiniteProduct:
         start = int(self.states.via[x])
         if arrays.start_label[start] != NO_LABEL:
             labels.append(domain.labels[arrays.start_label[start]])
-        return Way(start, tuple(actions[::-1]), word_text(labels[::-1]))
+        return ProductPath(start, tuple(actions[::-1]), word_text(labels[::-1]))
 
-    def explore(self, depth: int | None = None, most: int | None = None) -> None:
-        """Expand the whole frontier, again and again: to a depth, until nothing is left, or until there are more than `most`
+    def explore(self, depth: int | None = None, max_states: int | None = None) -> None:
+        """Expand the whole frontier, again and again: to a depth, until nothing is left, or until there are more than `max_states`
         states, or more than fit in memory."""
-        limit = self.most_states if most is None else min(most, self.most_states)
+        limit = self.max_states if max_states is None else min(max_states, self.max_states)
         edge = self.expandable(self.frontier)
         while edge.size and len(self) <= limit:
             if depth is not None and int(self.states.depth[edge[0]]) >= depth:
@@ -289,11 +291,11 @@ class FiniteProduct:
             self.expand(edge)
             edge = self.expandable(before + np.flatnonzero(~self.expanded[before:]))
 
-    def expand(self, chosen: Numbers, most: int | None = None) -> bool:
-        """Take every step from these states; False if that finds more than `most` states, which may leave it half done."""
+    def expand(self, chosen: Numbers, max_states: int | None = None) -> bool:
+        """Take every step from these states; False if that finds more than `max_states` states, which may leave it half done."""
         first = 0
         while first < len(chosen):
-            if most is not None and len(self) > most:
+            if max_states is not None and len(self) > max_states:
                 return False
             self._make_room(len(chosen) - first)
             first, status = expand(
@@ -301,9 +303,9 @@ class FiniteProduct:
             )
             if status == UNDEFINED:
                 self._find_undefined(int(chosen[first]))
-            if status == FULL:
-                self.stacks = self.stacks.room(self.stacks.capacity)
-        return most is None or len(self) <= most
+            if status == OVERFLOW:
+                self.stacks = self.stacks.reserve(self.stacks.capacity)
+        return max_states is None or len(self) <= max_states
 
     def _find_undefined(self, x: int) -> None:
         """Make the steps from a state with the readable machine, which says for which label it has no move."""
@@ -319,7 +321,7 @@ class FiniteProduct:
         return chosen[self.stacks.height[self.states.node[chosen]] <= self.height]
 
     @property
-    def most_states(self) -> int:
+    def max_states(self) -> int:
         """The number of states that fit in the memory allowed."""
         return self.memory // self._bytes_each
 
@@ -328,14 +330,14 @@ class FiniteProduct:
         for k in np.flatnonzero(arrays.start_probability > 0):
             env_state, label = int(arrays.start_state[k]), int(arrays.start_label[k])
             try:
-                state, stack, self.start_paid[k] = begin_table(self.table, label)
+                state, stack, self.start_reward[k] = begin_table(self.table, label)
             except UndefinedMove:
                 begun = self.machine.begin().after
                 raise self.machine.undefined_move(self.domain.labels[label], begun) from None
-            self.stacks = self.stacks.room(len(stack))
+            self.stacks = self.stacks.reserve(len(stack))
             node = self.stacks.node_of(stack)
             ended = state >= self.table.first_final or bool(arrays.terminal[env_state])
-            if ended and not self.survey:
+            if ended and not self.count_only:
                 continue
             self._make_room(1)
             states = self.states

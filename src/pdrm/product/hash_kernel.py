@@ -16,7 +16,7 @@ from pdrm.machines.tables import Integers
 
 FREE = -1
 """An empty slot, or no row."""
-FIRST_ROOM = 1024
+INITIAL_CAPACITY = 1024
 """Rows that a table has room for at first."""
 
 Keys = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ ix = np.uint64
 class Index(NamedTuple):
     """Keys to rows.
 
-    >>> index = Index.room(100)
+    >>> index = Index.with_capacity(100)
     >>> len(index.slot), len(index.key)
     (256, 100)
     """
@@ -46,12 +46,12 @@ class Index(NamedTuple):
     """[1]: how many rows there are."""
 
     @classmethod
-    def room(cls, rows: int) -> Index:
+    def with_capacity(cls, rows: int) -> Index:
         """No key yet, and room for `rows`."""
-        return cls.of(np.zeros(0, np.int64), rows)
+        return cls.from_keys(np.zeros(0, np.int64), rows)
 
     @classmethod
-    def of(cls, keys: Keys, rows: int) -> Index:
+    def from_keys(cls, keys: Keys, rows: int) -> Index:
         """These keys, all different, as the first rows, and room for `rows` in all."""
         slot = free_slots(rows)
         place_rows(slot, keys, len(keys))
@@ -60,7 +60,7 @@ class Index(NamedTuple):
     def grow(self) -> Index:
         """The same rows; in twice the room if they fill half of theirs."""
         used, room = int(self.used[0]), len(self.key)
-        return self if 2 * used < room else Index.of(self.key[:used], 2 * room)
+        return self if 2 * used < room else Index.from_keys(self.key[:used], 2 * room)
 
 
 def free_slots(rows: int) -> Integers:

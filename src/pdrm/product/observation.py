@@ -104,24 +104,24 @@ class Window:
         self, machine: PushdownRewardMachine, view: View, depth: int | None = None
     ) -> None:
         self.whole = isinstance(view, FullStack)
-        places = view.k if isinstance(view, TopK) else depth
+        slots = view.k if isinstance(view, TopK) else depth
         one_too_many = isinstance(view, TopK) and depth is not None
-        if one_too_many or type(places) is not int or places < self.whole:
+        if one_too_many or type(slots) is not int or slots < self.whole:
             fault = f"k is {view}, and `depth` {depth!r}"
             fix = (
                 'a full stack needs to know how high it may get, and only that: k="full", depth=32'
             )
             raise BadSetting(fault, fix=fix)
-        self.places = places
+        self.slots = slots
         self.machine, self.view = machine, view
         states = (*machine.states, *machine.final)
         self.state = {state: number for number, state in enumerate(states)}
         self.symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
         self.symbols = len(machine.stack) + 1
         """Different contents of a place; empty is one of them."""
-        self.width = len(states) + self.symbols * self.places
+        self.width = len(states) + self.symbols * self.slots
         """The length of the one-hot vector."""
-        self.begins = [0, *range(len(states), self.width, self.symbols)]
+        self.offsets = [0, *range(len(states), self.width, self.symbols)]
         """The column of the one-hot vector at which the state begins, and each place."""
 
     @cached_property
@@ -132,22 +132,24 @@ class Window:
         return f"{machine.name}-{sha256(chr(10).join(lines).encode()).hexdigest()[:12]}"
 
     def __str__(self) -> str:
-        seen = f'k="full", depth={self.places}' if self.whole else f"k={self.view}"
+        seen = f'k="full", depth={self.slots}' if self.whole else f"k={self.view}"
         return f"states {' '.join(self.state)}, stack {' '.join(self.symbol)}, {seen}"
 
     def numbers(self, state: str, stack: Stack) -> list[int]:
         """The state, and the contents of each place."""
-        missing = self.places - len(stack)
+        missing = self.slots - len(stack)
         if missing < 0 and self.whole:
-            fault = f"the stack holds {len(stack)} symbols, and the observation has {self.places} places"
+            fault = (
+                f"the stack holds {len(stack)} symbols, and the observation has {self.slots} slots"
+            )
             raise StackTooHigh(fault, fix="give `wrap` a larger `depth`, or a number as k")
-        seen = [self.symbol[name] for name in stack[: self.places]]
+        seen = [self.symbol[name] for name in stack[: self.slots]]
         return [self.state[state], *seen] + [0] * missing
 
     def one_hot(self, rows: npt.NDArray[np.int64]) -> Floats:
         """Rows of `numbers` as one-hot vectors: [rows, width]."""
         vectors = np.zeros((len(rows), self.width), np.float32)
-        np.put_along_axis(vectors, rows + np.array(self.begins), 1.0, axis=1)
+        np.put_along_axis(vectors, rows + np.array(self.offsets), 1.0, axis=1)
         return vectors
 
 
@@ -303,8 +305,8 @@ class AsDict(ObservationForm):
             self.space = self.entries if self.nested else self.environment
             return
         own: dict[str, Space] = {MACHINE: spaces.Discrete(len(window.state))}
-        if window.places:
-            own[STACK] = spaces.MultiDiscrete([window.symbols] * window.places)
+        if window.slots:
+            own[STACK] = spaces.MultiDiscrete([window.symbols] * window.slots)
         for name in own.keys() & entries.keys():
             fault = f"the environment's observation has an entry `{name}` already"
             fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
@@ -367,8 +369,8 @@ class AsVector(ObservationForm):
             flat: Any = spaces.flatten(self.entries, parts)
             vector[: self._width] = flat
         if window is not None:
-            for begin, number in zip(window.begins, window.numbers(state, stack), strict=True):
-                vector[self._width + begin + number] = 1
+            for offset, number in zip(window.offsets, window.numbers(state, stack), strict=True):
+                vector[self._width + offset + number] = 1
         return vector
 
 
@@ -381,10 +383,10 @@ def _outside(space: Space, observation: object) -> CannotWrap:
 # --- Observations, read
 
 
-def key_of(observation: Any) -> Hashable:
+def hashable_key(observation: Any) -> Hashable:
     """An observation as a hashable key, for tables.
 
-    >>> key_of({"observation": np.int64(7), "machine": 0, "stack": np.array([2, 1])})
+    >>> hashable_key({"observation": np.int64(7), "machine": 0, "stack": np.array([2, 1])})
     (7, 0, (2, 1))
     """
     key: Any = observation
@@ -392,10 +394,10 @@ def key_of(observation: Any) -> Hashable:
         key = tuple(key.values())
     elif isinstance(key, np.ndarray | np.generic):
         key = key.tolist()
-    return tuple(map(key_of, key)) if isinstance(key, tuple | list) else key
+    return tuple(map(hashable_key, key)) if isinstance(key, tuple | list) else key
 
 
-class Seen(NamedTuple):
+class ObservationContents(NamedTuple):
     """The contents of an observation of `pdrm.wrap`."""
 
     observation: Any
@@ -408,16 +410,16 @@ class Seen(NamedTuple):
     """True if that is known to be the whole stack: a place is left empty."""
 
 
-def read_seen(
+def read_observation(
     shown: object, states: Sequence[str], symbols: Sequence[str], size: int | None = None
-) -> Seen | None:
+) -> ObservationContents | None:
     """The contents of an observation, or None if it is not one of `pdrm.wrap`. A vector is read only if the number of
     environment states, `size`, is known.
 
-    >>> read_seen({"observation": 7, "machine": 0, "stack": np.array([2, 0])}, ("u0", "u1"), ("#", "A"))
-    Seen(observation=7, state='u0', stack=('A',), whole=True)
-    >>> read_seen(np.array([0, 1, 1, 0, 0, 0, 1]), ("u0", "u1"), ("#", "A"), size=2)
-    Seen(observation=1, state='u0', stack=('A',), whole=False)
+    >>> read_observation({"observation": 7, "machine": 0, "stack": np.array([2, 0])}, ("u0", "u1"), ("#", "A"))
+    ObservationContents(observation=7, state='u0', stack=('A',), whole=True)
+    >>> read_observation(np.array([0, 1, 1, 0, 0, 0, 1]), ("u0", "u1"), ("#", "A"), size=2)
+    ObservationContents(observation=1, state='u0', stack=('A',), whole=False)
     """
     try:
         if isinstance(shown, Mapping):
@@ -437,4 +439,4 @@ def read_seen(
     if not 0 <= state < len(states) or not all(0 <= number <= len(symbols) for number in numbers):
         return None
     stack = tuple(symbols[number - 1] for number in numbers if number)
-    return Seen(own, states[state], stack, 0 in numbers)
+    return ObservationContents(own, states[state], stack, 0 in numbers)

@@ -75,7 +75,7 @@ class Shaping:
         self, machine: PushdownRewardMachine, labels: Sequence[Label] | None = None
     ) -> Potential:
         """The potential of a machine that reads these labels (default: any of its alphabet)."""
-        chosen = find_labels(machine) if labels is None else labels
+        chosen = cover_moves(machine) if labels is None else labels
         operators = solve_machine(tabulate(machine, chosen), float(self.value_discount))
         return Potential(self, machine, operators)
 
@@ -136,7 +136,7 @@ class MachineOperators(NamedTuple):
 
     >>> from pdrm.language.loading import catalogue
     >>> letter = catalogue("letter")
-    >>> operators = solve_machine(tabulate(letter, find_labels(letter)), 0.9)
+    >>> operators = solve_machine(tabulate(letter, cover_moves(letter)), 0.9)
     >>> operators.exit_state[2, 1, 0], operators.gain[2, 1, 0], operators.weight[2, 1, 0]
     (np.int32(1), np.float64(-0.009000000000000001), np.float64(0.9))
     """
@@ -295,11 +295,11 @@ def _solve_constants(edges: list[Edge], shape: tuple[int, int], discount: float)
     return value[:-1].reshape(shape)
 
 
-def find_labels(machine: PushdownRewardMachine) -> tuple[Label, ...]:
+def cover_moves(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     """Labels with which every move that some label makes can be made.
 
     >>> from pdrm.language.loading import catalogue
-    >>> sorted("".join(sorted(label)) for label in find_labels(catalogue("letter")))
+    >>> sorted("".join(sorted(label)) for label in cover_moves(catalogue("letter")))
     ['', 'A', 'B', 'C']
     """
     skipped = machine.otherwise if machine.otherwise.action == "error" else None

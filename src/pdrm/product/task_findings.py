@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.domains.own_worlds import OwnEnvironment
+from pdrm.domains.user_worlds import UserEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, UndefinedMove, warn_caller
 from pdrm.machines.findings import PaidMove, PayingLoop, find_paying_loops
 from pdrm.machines.guards import Label
@@ -45,7 +45,7 @@ def inspect_task(task: Task) -> list[Finding]:
     >>> [finding.code for finding in inspect_task(Task("maze-5x5", machine))]
     ['W0606']
     """
-    if isinstance(task.domain, OwnEnvironment):
+    if isinstance(task.domain, UserEnvironment):
         return []
     found = [Finding("W0609", text) for text in task.warnings]
     if not largest_reward(task.domain, task.machine):

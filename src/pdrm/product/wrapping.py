@@ -25,7 +25,8 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.wrappers import RecordEpisodeStatistics
 
-from pdrm.domains.own_worlds import (
+from pdrm.domains.pictures import list_stack
+from pdrm.domains.user_worlds import (
     RESET_CALL,
     STEP_CALL,
     LabelFunction,
@@ -37,7 +38,6 @@ from pdrm.domains.own_worlds import (
     name_function,
     read_label,
 )
-from pdrm.domains.pictures import list_stack
 from pdrm.errors import (
     BadEnvironment,
     BadEnvironmentReward,
@@ -58,7 +58,7 @@ from pdrm.product.observation import (
     ObservationForm,
     Window,
     check_observation,
-    key_of,
+    hashable_key,
     view_of,
 )
 from pdrm.task import MachineLike, find_machine, find_success, pushdown_machine
@@ -165,7 +165,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """The machine's configuration now: `env.configuration.state`, and `env.configuration.stack`, top first."""
         return Configuration(self._state, self._stack)
 
-    key = staticmethod(key_of)
+    key = staticmethod(hashable_key)
     """An observation as a hashable key, for tables."""
 
     def reset(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import WrongPolicy
 from pdrm.files import (
@@ -32,7 +32,7 @@ from pdrm.learning.deep.networks import load_arrays, tree_arrays
 from pdrm.learning.protocol import EvaluationResult
 from pdrm.learning.tabular.policy import number_state, refuse_exploring
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.observation import TopK, Window, read_seen
+from pdrm.product.observation import TopK, Window, read_observation
 from pdrm.task import Task, pushdown_machine
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ class DeepPolicy:
         if isinstance(machine_state, str):
             place, state, stack = observation, machine_state, tuple(memory or ())
         elif isinstance(observation, Mapping):
-            seen = read_seen(observation, (*window.state,), (*window.symbol,))
-            if seen is None or not (seen.whole or len(seen.stack) >= window.places):
+            seen = read_observation(observation, (*window.state,), (*window.symbol,))
+            if seen is None or not (seen.whole or len(seen.stack) >= window.slots):
                 raise ValueError("it shows less than the policy sees")
             place, state, stack, _ = seen
         else:

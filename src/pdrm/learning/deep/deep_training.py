@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.language.loading import catalogue
@@ -36,12 +36,12 @@ from pdrm.product.jax_env.jax_domain import (
     JaxDomain,
     finite_domain,
     make_key,
-    own_domain,
+    user_domain,
     water_domain,
 )
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_potential, jax_product
 from pdrm.product.observation import TopK
-from pdrm.product.shaping import find_labels
+from pdrm.product.shaping import cover_moves
 from pdrm.task import Task, largest_reward
 
 # --- The algorithm of a task
@@ -134,7 +134,7 @@ def domain_for(world: Any, agent: Deep) -> JaxDomain:
     """A task's domain, with the kind of action that the agent chooses."""
     if isinstance(world, WaterWorld):
         return water_domain(replace(world, continuous=agent.continuous is True))
-    return own_domain(world) if isinstance(world, JaxWorld) else finite_domain(world)
+    return user_domain(world) if isinstance(world, JaxWorld) else finite_domain(world)
 
 
 def product_for(task: Task, agent: Deep) -> JaxProduct:
@@ -149,7 +149,7 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
         return product
     labels: Sequence[Label] = domain.labels
     if agent.shaping != EMITTED:
-        labels = find_labels(machine)
+        labels = cover_moves(machine)
     elif isinstance(world, FiniteDomain):
         labels = world.find_labels()
     scale, clip = agent.reward_scale, agent.reward_clip

@@ -210,7 +210,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
                 ends.append(there in final)
         places = steps[rows], envs[rows]
         before, action, after, *_ = self._rows(*places)
-        pairs = np.array(shown, int).reshape(-1, 2, 1 + self._window.places)
+        pairs = np.array(shown, int).reshape(-1, 2, 1 + self._window.slots)
         self._show(before, pairs[:, 0])
         self._show(after, pairs[:, 1])
         ended = self.environment_terminated[places] | np.array(ends, bool)

@@ -28,7 +28,7 @@ from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.observation import TopK, View, read_seen
+from pdrm.product.observation import TopK, View, read_observation
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -370,7 +370,7 @@ class TabularPolicy(ABC):
         """The environment state, machine state and stack that an observation shows, or its `info`."""
         machine, domain, view = self.pushdown, self.domain, self.view
         states, size = (*machine.states, *machine.final), None if domain is None else domain.states
-        seen = read_seen(observation, states, machine.stack, size)
+        seen = read_observation(observation, states, machine.stack, size)
         if isinstance(info, Mapping):
             told = info["machine"]
             return observation if seen is None else seen.observation, told["state"], told["stack"]

@@ -20,8 +20,8 @@ from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.explore_kernel import UNKNOWN, ConfigurationGraph, Potentials, explore, see
 from pdrm.product.hash_kernel import (
-    FIRST_ROOM,
     FREE,
+    INITIAL_CAPACITY,
     Index,
     Keys,
     free_slots,
@@ -104,7 +104,7 @@ class QTable(NamedTuple):
 
     @classmethod
     def of(
-        cls, keys: Keys, value: Rewards, states: int, rows: int = FIRST_ROOM, views: int = 1
+        cls, keys: Keys, value: Rewards, states: int, rows: int = INITIAL_CAPACITY, views: int = 1
     ) -> QTable:
         """These rows, and room for `rows` in all. A table that is hashed has room for any view."""
         if states * views <= MAX_CELLS:
@@ -146,7 +146,7 @@ class ObservedStacks(NamedTuple):
     @classmethod
     def of(cls, keys: Keys, first: Integers, labels: int, states: int) -> ObservedStacks:
         """These entries, of which nothing else is known, for these numbers of labels and machine states."""
-        index = Index.of(keys, max(2 * len(keys), FIRST_ENTRIES))
+        index = Index.from_keys(keys, max(2 * len(keys), FIRST_ENTRIES))
         entries = len(index.key)
         reached = np.full((labels, states, entries), UNKNOWN, np.int32)
         paid, ready = np.zeros(reached.shape), np.zeros(labels, np.int64)
@@ -344,7 +344,7 @@ def follow(explored: ConfigurationGraph, here: int, label: int) -> tuple[int, fl
     """Where a label leads and what the machine pays, looked up or explored (`explore`)."""
     there, earned = UNKNOWN, 0.0
     if here < explored.after.shape[1]:
-        there, earned = explored.after[ix(label), ix(here)], explored.paid[ix(label), ix(here)]
+        there, earned = explored.after[ix(label), ix(here)], explored.reward[ix(label), ix(here)]
     if there == UNKNOWN:
         there, earned = explore(explored, here, label)
     return there, earned

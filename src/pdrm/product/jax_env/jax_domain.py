@@ -21,7 +21,7 @@ from gymnasium import spaces
 from pdrm.domains import water
 from pdrm.domains.environments import DomainEnv
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
-from pdrm.domains.own_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld
 from pdrm.errors import BadDomainSetting
 
 Key = jax.Array
@@ -156,7 +156,7 @@ def check_world(world: JaxWorld) -> None:
             raise BadDomainSetting(fault, fix=f"return one of shape {wanted}")
 
 
-def own_domain(world: JaxWorld) -> JaxDomain:
+def user_domain(world: JaxWorld) -> JaxDomain:
     """A user's world."""
     check_world(world)
     bits = 1 << jnp.arange(len(world.events))
@@ -220,7 +220,7 @@ class JaxWorldEnv(DomainEnv):
 
     def __init__(self, world: JaxWorld) -> None:
         super().__init__(world.step_limit)
-        self.domain = own_domain(world)
+        self.domain = user_domain(world)
         self._step, self._start = jax.jit(self.domain.step), jax.jit(self.domain.start)
         self.observation_space = spaces.Box(-np.inf, np.inf, (world.observation_size,), np.float32)
         self.action_space: spaces.Space[Any] = spaces.Box(-1, 1, (world.action_size,), np.float32)

@@ -22,13 +22,11 @@ import numpy as np
 
 from pdrm.errors import BadSetting
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.machines.tables import Symbols, Table, begin_table, tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, State, key_of
 from pdrm.product.observation import FullStack, View
 from pdrm.product.shaping import MachineOperators, Shaping, solve_machine
-
-OK, UNDEFINED, OVERFLOW, FINISHED = 0, 1, 2, 3
-"""Statuses; of several, the highest. FINISHED: an episode begins in a final state."""
 
 
 class PackedConfiguration(NamedTuple):
@@ -192,7 +190,7 @@ class JaxPotential:
     >>> machine = JaxMachine(tabulate(letter, labels), depth=8)
     >>> potential = jax_potential(machine, Shaping(discount=0.9), machine.table)
     >>> u1 = 1
-    >>> round(float(potential.of(machine.pack(u1, (2, 1)))), 3)
+    >>> round(float(potential.potential(machine.pack(u1, (2, 1)))), 3)
     0.89
     """
 
@@ -200,7 +198,7 @@ class JaxPotential:
     shaping: Shaping
     operators: MachineOperators
 
-    def of(self, configuration: PackedConfiguration) -> jax.Array:
+    def potential(self, configuration: PackedConfiguration) -> jax.Array:
         """Φ before the end of an episode."""
         machine, height = self.machine, configuration.height
         constant, exit_state, gain, weight = map(jnp.asarray, self.operators)
@@ -230,7 +228,7 @@ class JaxPotential:
 
         discount: γ, or γ to the number of steps between the two.
         """
-        return discount * jnp.where(terminated, 0.0, self.of(after)) - self.of(before)
+        return discount * jnp.where(terminated, 0.0, self.potential(after)) - self.potential(before)
 
 
 def jax_potential(
@@ -265,7 +263,7 @@ class EpisodeStart(NamedTuple):
     """A new episode."""
 
     state: ProductState
-    paid: jax.Array
+    reward: jax.Array
     """By the machine before the first action: its silent moves, and the label at reset if there is one."""
     status: jax.Array
     """Of the machine: OK; UNDEFINED or OVERFLOW by the label at reset; FINISHED if the state is final."""
@@ -345,7 +343,7 @@ class JaxProduct:
     def renew(self, state: ProductState, over: jax.Array) -> EpisodeStart:
         """The state, or a new episode if that one is over."""
         fresh = self.begin(key_of(state.key, 0x7FFFFFFF))
-        going = EpisodeStart(state, jnp.zeros_like(fresh.paid), jnp.full_like(fresh.status, OK))
+        going = EpisodeStart(state, jnp.zeros_like(fresh.reward), jnp.full_like(fresh.status, OK))
         after: EpisodeStart = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, going)
         return after
 

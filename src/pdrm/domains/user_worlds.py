@@ -77,7 +77,7 @@ def name_function(function: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnEnvironment:
+class UserEnvironment:
     """A Gymnasium environment that is made when it is needed. It has no table, so only agents that step it can learn there."""
 
     name: str
