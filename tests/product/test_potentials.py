@@ -102,14 +102,14 @@ def test_in_jax():
     )
     machine, potential = JaxMachine(tabulate(EARN, labels), depth=40), shaping.of(EARN)
     packed = jax_potential(machine, shaping, machine.table)
-    find = jax.jit(packed.of)
+    find = jax.jit(packed.potential)
     for height in (0, 1, 2, 15, 16, 17, 33, 40):
         stack, state = tuple(random.choices(EARN.stack, k=height)), random.randrange(2)
         own = find(machine.pack(state, tuple(EARN.stack.index(symbol) + 1 for symbol in stack)))
         assert float(own) == pytest.approx(potential.potential(EARN.states[state], stack), rel=1e-5)
     clipped = jax_potential(machine, shaping, machine.table, reward_scale=10.0, reward_clip=1.0)
     turns = (1 + 0.5 * (1 + 1)) / (1 - 0.25)  # `a` and `b` in turn: no move pays more than 1
-    assert float(clipped.of(machine.pack(0, (1,)))) == pytest.approx(1 - 2 * turns)
+    assert float(clipped.potential(machine.pack(0, (1,)))) == pytest.approx(1 - 2 * turns)
 
 
 def test_wrapped_environments_are_paid_what_cancels_out():
