@@ -101,7 +101,7 @@ class Pays(Script):
 def test_rewards_are_finite(reward):
     env = pdrm.wrap(Pays(reward), "letter", "info")
     env.reset()
-    with pytest.raises(BadEnvironmentReward):
+    with pytest.raises(BadEnvironmentReward, match="fix: "):
         env.step(0)
 
 

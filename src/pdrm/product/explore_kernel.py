@@ -99,7 +99,7 @@ class ConfigurationGraph(NamedTuple):
     k: int
     """The number of symbols seen, or FULL_VIEW."""
     operations: int
-    """Maximum moves in a step of a counting automaton. Longer steps are not taken; 0: they raise."""
+    """Maximum moves in a step of a counting automaton. Longer ones are not taken; 0: they raise."""
     highest: int
     """The largest counter from which no step can exceed 64 bits."""
 
