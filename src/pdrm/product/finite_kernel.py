@@ -212,7 +212,7 @@ class FiniteProduct:
         self.states = States.with_capacity(actions, outcomes, capacity, count_only=count_only)
         bytes_used = sum(array.nbytes for array in (*self.states.index, *self.states[1:]))
         # A state and two stacks. Arrays grow by doubling.
-        self._bytes_per_state = 2 * (bytes_used // capacity + 2 * 4 * (len(machine.stack) + 5))
+        self._bytes_per_state: int = 2 * (bytes_used // capacity + 2 * 4 * (len(machine.stack) + 5))
         self.probability = _normalize(domain.arrays.probability)
         """[environment state, action, outcome]"""
         self.start_probability = _normalize(domain.arrays.start_probability)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.user_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld, UserEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.language.loading import catalogue
@@ -86,6 +86,7 @@ def needed_depth(task: Task, agent: Deep) -> int:
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return LEAST
     most = MAX_SEEN if agent.k == FULL else MOST
+    assert not isinstance(task.domain, UserEnvironment)  # networks learn in JAX only
     highest = max_stack_height(task.pushdown, int(task.domain.step_limit) + 1, most)
     if isinstance(agent, PPO) and agent.restarts:
         highest = min(most, highest) + HEIGHTS  # an episode may begin with as many symbols
