@@ -1,12 +1,11 @@
-"""Domains: the paper's finite labelled MDPs, your own from maps, arrays or Gymnasium, and WaterWorld.
+"""Domains: the paper's finite labelled MDPs, your own from maps, arrays or Gymnasium; WaterWorld.
 
 No module here steps a machine; a domain only names the machine made for it. Importing this chapter
 registers its environments with Gymnasium, such as `gymnasium.make("pdrm/LetterEnv-v0")`. The names
 below are imported on first use. Read in this order:
 
 - `finite_domain`: the labelled MDP as arrays, with checks and builders;
-- `grids`: domains on a map; `paper_domains`: the paper's domains by name; `domain_files`: domains in
-  files;
+- `grids`: domains on a map; `paper_domains`: the paper's domains; `domain_files`: domains in files;
 - `user_worlds`: environments with a labelling function, domains from Gymnasium's tables, and worlds
   in JAX;
 - `water`: WaterWorld, a continuous domain for both NumPy and JAX;
