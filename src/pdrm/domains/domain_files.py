@@ -95,9 +95,9 @@ def find_domain(name: FilePath) -> FiniteDomain:
 # --- Arrays in a file
 #
 # The arrays have their names in `DomainArrays`, and `words` is a JSON text with everything else.
-# The arrays `next` and `label` and the words `labels` and `step_limit` are required; the rest has the
-# defaults of `from_arrays`. Domains on which this one is evaluated are in the same file, with names
-# that start with `test0.`, `test1.` ….
+# The arrays `next` and `label` and the words `labels` and `step_limit` are required; the rest has
+# the defaults of `from_arrays`. Domains on which this one is evaluated are in the same file, with
+# names that start with `test0.`, `test1.` ….
 
 VERSION = 1
 WORDS = "words"

@@ -1,6 +1,7 @@
 """The paper's domains, and Echo, by name. Each is built from a readable function of outcomes.
 
-`lowest` and `highest` are the range of returns with the catalogue's machine, which normalises curves.
+`lowest` and `highest` are the range of returns with the catalogue's machine, which normalises
+curves.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from pdrm.domains.grids import (
 )
 from pdrm.errors import UnknownDomain, did_you_mean
 
-# --- LetterEnv (Section 7.1): A shows on one cell and C on another. Every visit to A emits A and then,
-# with probability 1/2, turns it into B for the rest of the episode.
+# --- LetterEnv (Section 7.1): A shows on one cell and C on another. Every visit to A emits A and
+# then, with probability 1/2, turns it into B for the rest of the episode.
 #
 # A state is the agent's cell and whether B shows.
 
@@ -41,8 +42,8 @@ LetterState = tuple[Cell, bool]
 """The agent's cell, and True if A has turned into B."""
 
 LETTER_SHORTEST = {False: 10, True: 6}
-"""Length of the shortest episode: A on the first visit, B on the second, then C twice (as the printed
-machine requires); or with `turned_first`."""
+"""Length of the shortest episode: A on the first visit, B on the second, then C twice (as the
+printed machine requires); or with `turned_first`."""
 
 
 def letter(
@@ -101,8 +102,8 @@ def letter(
 
 # --- 1-TreasureMaze (Section 3 and 7.2): find the treasure, then retrace the path to the start.
 #
-# Every action emits its direction, also against a wall. Entering the treasure emits `t`, entering the
-# start `x`.
+# Every action emits its direction, also against a wall. Entering the treasure emits `t`, entering
+# the start `x`.
 
 MAZE_STEP_LIMITS = {5: 15, 10: 150, 20: 300}
 """By size. The paper prints 15 for 10×10 as well, too few to return; `step_limit=15` gives that."""
@@ -128,12 +129,12 @@ def treasure_maze(
     return replace(world, machine="treasure-maze", lowest=1 - 1e5, highest=1e5 + limit // 2)
 
 
-# --- MultipleTreasureMaze (Section 7.3): find the safe place, bring each treasure there, then return
-# to the start.
+# --- MultipleTreasureMaze (Section 7.3): find the safe place, bring each treasure there, then
+# return to the start.
 #
 # Treasures can be taken, one at a time, after visiting the safe place. Every action emits its
-# direction. Entering a cell emits `s` (safe place), `t` (a treasure, then carried), `x` (start), and
-# `T` with `s` for the last treasure. A state is the agent's cell and the progress so far.
+# direction. Entering a cell emits `s` (safe place), `t` (a treasure, then carried), `x` (start),
+# and `T` with `s` for the last treasure. A state is the agent's cell and the progress so far.
 
 MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
 
@@ -172,8 +173,8 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     """Build the maze of size 10 or 20.
 
     With the catalogue's machine, the lowest return is that of a wrong turn with the first treasure
-    (2e3 − 1e5). The highest has 1e3 for the safe place, twice 1e3 for each treasure, 1e5 at the end,
-    and 1 for every other step back, at most half of the limit.
+    (2e3 − 1e5). The highest has 1e3 for the safe place, twice 1e3 for each treasure, 1e5 at the
+    end, and 1 for every other step back, at most half of the limit.
 
     >>> multiple_treasure_maze(10).highest
     107496.0
@@ -225,9 +226,9 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
 
 # --- DeliverWorld (Section 7.4): visit location types in the order of a sequence, named at reset.
 #
-# The map has several places of each type, a step that ends on one emits its type, and every step has
-# reward -1/2. The events `seq_1` … (8 deliveries) and `short_1` … (4 deliveries) name sequences. The
-# machine defines their meaning.
+# The map has several places of each type, a step that ends on one emits its type, and every step
+# has reward -1/2. The events `seq_1` … (8 deliveries) and `short_1` … (4 deliveries) name
+# sequences. The machine defines their meaning.
 
 PLACE_TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
 DELIVER_SET = 64
