@@ -321,7 +321,8 @@ class Figure:
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
     >>> from pdrm.machines.transitions import Transition
     >>> rule = Transition("u0", "u1", Event("A"), "z", (), 1)
-    >>> figure = make_figure(PushdownRewardMachine("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0), (rule,)))
+    >>> header = ("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0))
+    >>> figure = make_figure(PushdownRewardMachine(*header, (rule,)))
     >>> [spell(line) for edge in figure.edges for line in edge.lines]
     ['A, z / ε, 1']
     >>> [spell(line) for line in figure.caption]
