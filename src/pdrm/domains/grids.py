@@ -352,10 +352,6 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
 
 def _read_setting(keyword: MapWord, words: list[str]) -> tuple[str, Any]:
     """Return the name and the value of a setting; the name of a place is its letter."""
-
-
-def _read_setting(keyword: MapWord, words: list[str]) -> tuple[str, Any]:
-    """The name and the value of a setting; a place goes by its letter."""
     name = keyword.text
     if name not in SETTINGS:
         fault = f"`{name}` is neither a setting nor a row of the map"
