@@ -157,11 +157,12 @@ def from_gymnasium(
     weight = check_weight(reward_weight)
     spec = getattr(env, "spec", None)
     called = name or (type(env).__name__ if spec is None else spec.id)
-    table = _read_table(env, called)
+    bare = getattr(env, "unwrapped", env)
+    table = _read_table(bare, called)
     limit = spec.max_episode_steps if step_limit is None and spec is not None else step_limit
     if limit is None:
         raise BadDomainSetting(f"{called} has no step limit", fix="give `step_limit`")
-    starts = _find_starts(env, called) if start is None else start
+    starts = _find_starts(bare, called) if start is None else start
     numbers = range(len(table))
     names = map(state_names, numbers) if callable(state_names) else state_names or numbers
     states = dict(enumerate(map(str, names)))
@@ -235,9 +236,9 @@ def _label_steps(
     return found
 
 
-def _read_table(env: Any, name: str) -> list[list[Row]]:
+def _read_table(bare: Any, name: str) -> list[list[Row]]:
     """Read `P`, made of dicts or lists, as rows by state and action."""
-    source = getattr(getattr(env, "unwrapped", env), "P", None)
+    source = getattr(bare, "P", None)
     if source is None:
         fix = "give an environment with a table `P`, or use pdrm.wrap"
         raise NoTransitionTable(f"{name} has no transition table `P`", fix=fix)
@@ -265,9 +266,9 @@ def _read_table(env: Any, name: str) -> list[list[Row]]:
     return table
 
 
-def _find_starts(env: Any, name: str) -> dict[int, float]:
+def _find_starts(bare: Any, name: str) -> dict[int, float]:
     """The environment's distribution of initial states."""
-    distribution = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", None)
+    distribution = getattr(bare, "initial_state_distrib", None)
     if distribution is None:
         fault = f"{name} has no distribution of initial states"
         raise BadDomainSetting(fault, fix="give `start={state: probability, …}`")

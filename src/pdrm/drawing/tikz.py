@@ -142,13 +142,13 @@ def _picture(figure: Figure, layout: Layout) -> str:
 
 
 def _state(figure: Figure, state: str, point: Point) -> str:
-    styles = ["state"]
+    style = "state"
     if state == figure.start:
-        styles.append("initial")
+        style += ", initial"
     if state in figure.final:
-        styles.append("accepting")
-    options, key = ", ".join(styles), _key(figure, state)
-    return rf"\node[{options}] ({key}) at {_coordinate(point)} {{${spell_name(state)}$}};"
+        style += ", accepting"
+    key = _key(figure, state)
+    return rf"\node[{style}] ({key}) at {_coordinate(point)} {{${spell_name(state)}$}};"
 
 
 def _key(figure: Figure, state: str) -> str:

@@ -181,9 +181,9 @@ NO_TABLE = Table(
     _NONE,
     _NO_ROWS,
     np.zeros(0),
-    start=0,
-    bottom=0,
-    first_final=0,
+    0,
+    0,
+    0,
 )
 NO_RULES = CountingTable(
     _NO_ROWS, _NO_ROWS, np.zeros((0, 0), np.int64), _NONE, np.zeros(0), silent=0
