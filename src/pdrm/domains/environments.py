@@ -67,8 +67,10 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
         """Render the state. Without a render mode, warn as Gymnasium's environments do."""
         if self.render_mode is None:
             example = "".join(self.metadata["render_modes"][:1])
-            message = f'nothing is drawn without a render_mode: give render_mode="{example}"'
-            gymnasium.logger.warn(message, stacklevel=count_to_caller())
+            gymnasium.logger.warn(
+                f'nothing is drawn without a render_mode: give render_mode="{example}"',
+                stacklevel=count_to_caller(),
+            )
             return None
         if self.state is None:
             raise ResetNeeded("call reset before render")

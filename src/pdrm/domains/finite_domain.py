@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -412,7 +413,7 @@ def from_outcomes(
     split = [index for index, state in enumerate(states) if state in entered and state in ended]
     for state in [list(states)[index] for index in split]:
         table[Ended(state)] = [(Outcome(Ended(state), terminal=True),)] * len(actions)
-    emitted = {outcome.label for row in table.values() for cell in row for outcome in cell}
+    emitted = {outcome.label for cell in chain(*table.values()) for outcome in cell}
     emitted |= {start.label for start in starts if start.label is not None}
     # Sorted by the declared order of events, because the order of a set differs between processes.
     order = {event: index for index, event in enumerate(events)}
@@ -446,7 +447,7 @@ def _find_ends(table: Table, starts: Sequence[Start]) -> tuple[set[Hashable], se
         if state in entered:
             continue
         entered.add(state)
-        for outcome in (outcome for cell in table.get(state, ()) for outcome in cell):
+        for outcome in chain(*table.get(state, ())):
             if outcome.probability <= 0:
                 continue
             if outcome.terminal:
@@ -468,37 +469,33 @@ def _fill_arrays(
             raise BadArrays(f"{state!r} is not a state", fix="list every state")
         return state_number[state]
 
-    cells = [cell for row in table.values() for cell in row]
+    cells = list(chain(*table.values()))
     actions = len(cells) // max(1, len(table))
     shape = len(table), actions, max(map(len, cells), default=0)
-    following = np.zeros(shape, np.int32)
-    label = np.zeros(shape, np.int32)
-    probability = np.zeros(shape)
-    reward = np.zeros(shape)
-    terminal = np.zeros(len(table), np.bool_)
+    start_labels = [
+        NO_LABEL if start.label is None else label_number[start.label] for start in starts
+    ]
+    arrays = DomainArrays(
+        np.zeros(shape, np.int32),
+        np.zeros(shape),
+        np.zeros(shape, np.int32),
+        np.zeros(shape),
+        np.zeros(len(table), np.bool_),
+        np.array([find(start.state) for start in starts], np.int32),
+        np.array([start.probability for start in starts], np.float64),
+        np.array(start_labels, np.int32),
+    )
     for (state, action), cell in zip(np.ndindex(*shape[:2]), cells, strict=True):
         for number, outcome in enumerate(cell):
             index = (state, action, number)
             copy = Ended(outcome.next)
             target = copy if outcome.terminal and copy in state_number else outcome.next
-            following[index] = find(target)
-            terminal[following[index]] |= outcome.terminal and target not in entered
-            label[index] = label_number[outcome.label]
-            probability[index] = outcome.probability
-            reward[index] = outcome.reward
-    start_labels = [
-        NO_LABEL if start.label is None else label_number[start.label] for start in starts
-    ]
-    return DomainArrays(
-        following,
-        probability,
-        label,
-        reward,
-        terminal,
-        np.array([find(start.state) for start in starts], np.int32),
-        np.array([start.probability for start in starts], np.float64),
-        np.array(start_labels, np.int32),
-    )
+            arrays.next[index] = find(target)
+            arrays.terminal[arrays.next[index]] |= outcome.terminal and target not in entered
+            arrays.label[index] = label_number[outcome.label]
+            arrays.probability[index] = outcome.probability
+            arrays.reward[index] = outcome.reward
+    return arrays
 
 
 # --- From arrays

@@ -159,12 +159,11 @@ def observe(world: WaterWorld, water: Water, xp: Any) -> Array:
 
     A vanished ball has zeros.
     """
-    max_relative_speed = world.top_speed + world.ball_speed
     agent = xp.concatenate(
         (water.position / (world.side / 2) - 1, water.velocity / world.top_speed)
     )
     offset = (water.ball_position - water.position) / world.side
-    velocity = (water.ball_velocity - water.velocity) / max_relative_speed
+    velocity = (water.ball_velocity - water.velocity) / (world.top_speed + world.ball_speed)
     balls = xp.where(water.present[:, None], xp.concatenate((offset, velocity), axis=-1), 0)
     return xp.concatenate((agent, balls.reshape(-1))).astype(xp.float32)
 
@@ -174,6 +173,6 @@ def _bounce(world: WaterWorld, position: Array, velocity: Array, xp: Any) -> tup
     low, high = world.radius, world.side - world.radius
     below = position < low
     above = position > high
-    inside = xp.where(above, 2 * high - position, position)
-    inside = xp.where(below, 2 * low - position, inside)
-    return inside, xp.where(below | above, -velocity, velocity)
+    position = xp.where(above, 2 * high - position, position)
+    position = xp.where(below, 2 * low - position, position)
+    return position, xp.where(below | above, -velocity, velocity)

@@ -212,7 +212,8 @@ def _label(figure: Figure, edge: Arrow) -> str:
         f"<TD>{'<BR/>'.join(pieces[first : first + height])}</TD>"
         for first in range(0, len(pieces), height)
     )
-    margins = _margins(figure, edge)
-    before, after = (f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in margins)
+    before, after = (
+        f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in _margins(figure, edge)
+    )
     cells = f"{before}{columns}{after}"
     return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{cells}</TR></TABLE>'

@@ -91,8 +91,8 @@ def slides(pictures: Sequence[bytes], kind: str, caption: str) -> Markup:
     images = []
     for number, data in enumerate(pictures):
         style = f"{SCALED}; display: {'none' if number else 'block'}"
-        alt = f"{caption}, {number}"
-        images.append(html("img", src=data_url(data, kind), alt=alt, style=style))
+        image = html("img", src=data_url(data, kind), alt=f"{caption}, {number}", style=style)
+        images.append(image)
     size = {"min": "0", "max": str(len(images) - 1), "value": "0", "step": "1"}
     style = "width: 24em; max-width: 100%"
     slider = html("input", type="range", **size, oninput=SHOW, style=style, title=caption)

@@ -109,8 +109,7 @@ def loss_plot(losses: Sequence[tuple[int, tuple[float, float]]], title: str) -> 
         if math.isfinite(high):
             axes.vlines(k, low, high, color=COLOURS[0], linewidth=6)
             axes.plot(k, high, "_", color=COLOURS[1], markersize=14)
-    ticks = [k for k, _ in losses]
-    axes.set(xlabel="k", ylabel="loss from the start", title=title, xticks=ticks)
+    axes.set(xlabel="k", ylabel="loss from the start", title=title, xticks=[k for k, _ in losses])
     axes.grid()
     return figure
 
@@ -156,10 +155,11 @@ def witness_plot(domain: FiniteDomain, situations: Sequence[Situation], title: s
     columns = zip(situations, pictures, axes[::2], axes[1::2], strict=True)
     for situation, image, grid, stack in columns:
         grid.imshow(image, interpolation="antialiased")
-        after = f"after {situation.path}"
-        heading = textwrap.wrap(after, LINE, max_lines=MAX_LINES, placeholder=" …")
+        lines = textwrap.wrap(
+            f"after {situation.path}", LINE, max_lines=MAX_LINES, placeholder=" …"
+        )
         best = f"best: {situation.best}\nvalue {situation.value}"
-        grid.set(title="\n".join(heading), xlabel=best, xticks=[], yticks=[], frame_on=False)
+        grid.set(title="\n".join(lines), xlabel=best, xticks=[], yticks=[], frame_on=False)
         _plot_seen_stack(stack, situation)
     if any(situation.seen for situation in situations):
         figure.supxlabel("yellow: what the policy sees")
@@ -174,8 +174,7 @@ def _plot_seen_stack(axes: Axes, situation: Situation) -> None:
     boxes = axes.barh(range(rows), 1, 1, color=colours, edgecolor=INK)
     axes.bar_label(boxes, symbols, label_type="center")
     if len(situation.stack) > rows:
-        more = f"… {len(situation.stack) - rows} more"
-        axes.text(0.5, rows, more, ha="center", va="center")
+        axes.text(0.5, rows, f"… {len(situation.stack) - rows} more", ha="center", va="center")
     axes.set(title=situation.state, xlim=(-0.2, 1.2), ylim=(max(8, rows + 1) - 0.5, -0.7))
     axes.set_axis_off()
 
@@ -234,12 +233,10 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
     for (symbol, cells), tint in zip(positions.items(), cycle(TINTS), strict=False):
         x, y = np.transpose(cells)
         boxes = axes.bar(x, 1, 1, y, color=tint, edgecolor="#ffffff", label=symbol)
-        letters = [symbol[0]] * len(cells)
-        axes.bar_label(boxes, letters, label_type="center", fontsize=7)
+        axes.bar_label(boxes, [symbol[0]] * len(cells), label_type="center", fontsize=7)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
-    more = ""
-    if len(moments) > len(columns):
-        more = f" (the first {len(columns)} of {len(moments)} moments)"
+    hidden = len(moments) > len(columns)
+    more = f" (the first {len(columns)} of {len(moments)} moments)" if hidden else ""
     axes.set(
         xlabel=f"step{more}",
         xlim=(-0.5, max(8, len(columns)) - 0.5),

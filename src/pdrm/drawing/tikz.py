@@ -142,13 +142,12 @@ def _picture(figure: Figure, layout: Layout) -> str:
 
 
 def _state(figure: Figure, state: str, point: Point) -> str:
-    style = "state"
-    if state == figure.start:
-        style += ", initial"
-    if state in figure.final:
-        style += ", accepting"
-    key = _key(figure, state)
-    return rf"\node[{style}] ({key}) at {_coordinate(point)} {{${spell_name(state)}$}};"
+    initial = ", initial" if state == figure.start else ""
+    accepting = ", accepting" if state in figure.final else ""
+    return (
+        rf"\node[state{initial}{accepting}] ({_key(figure, state)}) "
+        rf"at {_coordinate(point)} {{${spell_name(state)}$}};"
+    )
 
 
 def _key(figure: Figure, state: str) -> str:

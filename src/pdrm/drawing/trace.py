@@ -59,12 +59,16 @@ def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
         parts = [] if step.label is None else [_rule(step.rule, step.before.state, target)]
         silent = step.moves - len(parts)
         if silent:  # a step only counts them
-            noun = "silent move" if silent == 1 else "silent moves"
-            parts.append(f"{silent:,} {noun} to {step.after.state}")
-        before = pattern_text(step.before.counters)
-        after = pattern_text(step.after.counters)
-        reward = spell_number(step.reward)
-        yield TraceRow(number, label, ", then ".join(parts), before, after, reward)
+            moves = f"{silent:,} silent move{'' if silent == 1 else 's'}"
+            parts.append(f"{moves} to {step.after.state}")
+        yield TraceRow(
+            number,
+            label,
+            ", then ".join(parts),
+            pattern_text(step.before.counters),
+            pattern_text(step.after.counters),
+            spell_number(step.reward),
+        )
 
 
 def _rule(rule: Rule | None, source: str, target: str, *, stack: bool = True) -> str:
@@ -93,12 +97,12 @@ def describe_end(run: MachineRun[AnyStep]) -> str:
     configuration = str(after)
     if isinstance(after, Configuration):
         configuration = f"{after.state}, {write_stack(after.stack)}"
+    unread = ""
+    if run.unread:
+        unread = f", {run.unread} label{'' if run.unread == 1 else 's'} left unread"
     end = f"not ended: in {configuration}"
     if run.finished:
-        end = f"ended in {configuration} (final)"
-        if run.unread:
-            noun = "label" if run.unread == 1 else "labels"
-            end += f", {run.unread} {noun} left unread"
+        end = f"ended in {configuration} (final){unread}"
     return f"{end}; reward {spell_number(float(f'{run.reward:g}'))}"
 
 

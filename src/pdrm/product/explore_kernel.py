@@ -23,7 +23,7 @@ from pdrm.errors import BadSetting, StackFull
 from pdrm.machines.counting import MAX_SILENT_MOVES, CountingRewardAutomaton
 from pdrm.machines.guards import Label
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import OK, UNDEFINED, A, Stacks, lengthen
+from pdrm.machines.stacks import OK, OVERFLOW, UNDEFINED, A, Stacks, lengthen
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import (
     IS_ANY,
@@ -142,6 +142,7 @@ class Potentials(NamedTuple):
     """The operators of a machine (`shaping.MachineOperators`) and γV of every stack made so far.
 
     The values of a stack are computed once, from those of the stack below it.
+
     >>> len(Potentials.none().grow().value)
     0
     """
@@ -256,8 +257,7 @@ def begin_exploring(
             graph = graph.grow()
         node = graph.stacks.node_of(stack)
         see(graph, node)
-    start = node * graph.states + state
-    return graph._replace(start=start, start_reward=float(reward))
+    return graph._replace(start=node * graph.states + state, start_reward=float(reward))
 
 
 def add_vector(graph: ConfigurationGraph, vector: Sequence[int]) -> tuple[ConfigurationGraph, int]:
@@ -316,10 +316,11 @@ def number_vector(graph: ConfigurationGraph, vector: Values) -> int:
     return node
 
 
+# It copies the counters, so it needs reference counts, which its callers are compiled without.
 _COUNTED: dict[str, Any] = {"cache": True, "_nrt": True}
 
 
-@njit(**_COUNTED)  # copies the counters, so it needs reference counts, which its callers do without
+@njit(**_COUNTED)
 def explore(graph: ConfigurationGraph, here: int, label: int) -> tuple[int, float]:
     """Make the machine's step from a configuration: return the next configuration and the reward.
 
@@ -332,18 +333,17 @@ def explore(graph: ConfigurationGraph, here: int, label: int) -> tuple[int, floa
         vector, operations = graph.counters[node].copy(), graph.operations
         if vector.max() > graph.highest:
             return BEYOND, 0.0
-        max_silent = operations if operations > 0 else MAX_SILENT_MOVES
+        max_silent = operations or MAX_SILENT_MOVES
         state, reward, moves = count(graph.rules, state, vector, label, max_silent)
         if operations == 0 and moves == max_silent + 2:
             return ENDLESS, 0.0
         if 0 < operations < moves:  # longer than an episode: the step is never made
             graph.after[label, here], graph.moves[label, here] = here, operations + 1
             return here, 0.0
-        status = UNDEFINED if moves == 0 else OK
-        if status == OK:
+        status = UNDEFINED
+        if moves > 0:
             node = number_vector(graph, vector)
-            if node == NO_ROOM:
-                return NO_ROOM, 0.0
+            status = OVERFLOW if node == NO_ROOM else OK
     else:
         state, node, reward, status = step(graph.table, graph.stacks, state, node, label)
     if status == UNDEFINED:
@@ -383,23 +383,21 @@ def fill_potentials(potentials: Potentials, stacks: Stacks) -> bool:
 def first_rule(table: CountingTable, state: int, column: int, counters: Values) -> int:
     """The first rule that applies, or -1. The column is a label, or `table.silent`."""
     for rule in range(table.first[state, column], table.first[state, column + 1]):
-        applies = True
         for counter in range(len(counters)):
             test = table.test[rule, counter]
             if test != IS_ANY and (test == IS_ZERO) != (counters[counter] == 0):
-                applies = False
-        if applies:
+                break
+        else:  # every counter passes its test
             return rule
     return -1
 
 
 @njit(cache=True, inline="always")
-def count_repeats(counters: Values, before: Values, lowest: Values, limit: int) -> int:
-    """The repetitions of a loop, up to a limit, until a counter that it changes reaches zero.
+def count_repeats(counters: Values, before: Values, lowest: Values, repeats: int) -> int:
+    """The repetitions of a loop, at most `repeats`, until a counter that it changes reaches zero.
 
     The last iteration led from the counters `before` to `counters`, and never below `lowest`.
     """
-    repeats = limit
     for counter in range(len(counters)):
         change = counters[counter] - before[counter]
         if change != 0 and lowest[counter] < 1:

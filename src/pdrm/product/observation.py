@@ -436,8 +436,7 @@ def read_observation(
             vector, base = np.asarray(observation, np.float32), len(symbols) + 1
             if size is None or vector.ndim != 1 or (len(vector) - size - len(states)) % base:
                 return None
-            ends = [size, *range(size + len(states), len(vector), base)]
-            parts = np.split(vector, ends)
+            parts = np.split(vector, [size, *range(size + len(states), len(vector), base)])
             if not all(part.max() == part.sum() == 1 for part in parts):
                 return None
             inner, state, *numbers = (int(part.argmax()) for part in parts)

@@ -196,13 +196,15 @@ def solve_machine(table: Table, discount: float) -> MachineOperators:
         constant = _solve_constants(edges, (symbols, states), discount)
         if not changed and np.array_equal(before, constant):
             break
-    width = max(sum(map(len, by_exit.values())) for by_exit in exits.values())
-    gain = np.full((symbols, states, max(1, width)), -inf)
+    listed = {
+        entry: [(e, *line) for e, lines in by_exit.items() for line in lines]
+        for entry, by_exit in exits.items()
+    }
+    gain = np.full((symbols, states, max(1, *map(len, listed.values()))), -inf)
     weight = np.zeros_like(gain)
     exit_state = np.zeros(gain.shape, np.int32)
-    for entry, by_exit in exits.items():
-        listed = [(e, c, t) for e, lines in by_exit.items() for c, t in lines]
-        for number, (e, c, t) in enumerate(listed):
+    for entry, all_lines in listed.items():
+        for number, (e, c, t) in enumerate(all_lines):
             exit_state[(*entry, number)] = e
             gain[(*entry, number)] = c
             weight[(*entry, number)] = discount**t

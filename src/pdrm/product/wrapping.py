@@ -200,15 +200,15 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Make a step of the environment and of the machine, and add their rewards."""
         if not self._running:
             raise EpisodeOver("no episode is running", fix="call `reset` before `step`")
-        before = None if self._remember is None else deepcopy(self._remember(self.env))
+        remembered = (
+            {} if self._remember is None else {"before": deepcopy(self._remember(self.env))}
+        )
         result = self.env.step(action)
         self._steps += 1
         self._running = False
         observation, reward, terminated, truncated, info = self._check(result, STEP_RETURNS)
         try:
-            labels_info = {**info, "env": self.env}
-            if self._remember is not None:
-                labels_info["before"] = before
+            labels_info = {**info, "env": self.env, **remembered}
             events = self._labels(self._observation, action, observation, labels_info)
             label = read_label(events, self._events)
             state, stack, machine_reward = self._table.step(self._state, self._stack, label)
@@ -266,8 +266,11 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def _check(self, result: Any, names: Sequence[str]) -> Any:
         """Validate what the environment returned; its `info` must not have an entry `machine`."""
-        is_tuple = type(result) is tuple and len(result) == len(names)
-        if not is_tuple or not isinstance(result[-1], dict):
+        if (
+            type(result) is not tuple
+            or len(result) != len(names)
+            or not isinstance(result[-1], dict)
+        ):
             fault = f"{self.env} returned {str(result)[:60]}"
             fix = f"return a tuple ({', '.join(names)}), of which info is a dictionary"
             raise BadEnvironment(fault, fix=fix)

@@ -26,7 +26,7 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.stacks import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.machines.tables import Symbols, Table, begin_table, tabulate
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, State, key_of
-from pdrm.product.observation import FullStack, View
+from pdrm.product.observation import TopK, View
 from pdrm.product.shaping import MachineOperators, Shaping, solve_machine
 
 
@@ -378,11 +378,8 @@ def jax_product(
     domain: JaxDomain, machine: PushdownRewardMachine, view: View | None, *, depth: int = 32
 ) -> JaxProduct:
     """Make the product. With a view of None, the policy does not see the machine."""
+    k = view.k if isinstance(view, TopK) else depth
     if view is None:
         k = 0
-    elif isinstance(view, FullStack):
-        k = depth
-    else:
-        k = view.k
     compiled = JaxMachine(tabulate(machine, domain.labels), depth)
     return JaxProduct(domain, compiled, machine, k, float(view is not None))
