@@ -1,4 +1,4 @@
-"""Every domain keeps the contract, and every registered environment passes Gymnasium's own check."""
+"""Every domain keeps the contract, and every registered environment passes Gymnasium's check."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A user's own domain: from a map, from arrays, and from Gymnasium's tables; and what is said of faulty ones."""
+"""User domains from a map, from arrays and from Gymnasium's tables, and their errors."""
 
 import gymnasium
 import numpy as np
@@ -129,7 +129,7 @@ def test_faulty_arrays():
 
 
 def entering(places):
-    """The labelling function that names the states one enters."""
+    """A labelling function that names some of the entered states."""
     return lambda *step: {places[step[2]]} if step[2] in places else set()
 
 
@@ -183,7 +183,7 @@ def test_cliff_walking():
 
 
 class Tabled(gymnasium.Env):
-    """Two states; the second ends the episode when it is left, not when it is entered."""
+    """Two states. The second ends the episode when it is left, not when it is entered."""
 
     def __init__(self, table):
         self.P = table

@@ -1,4 +1,4 @@
-"""What environments draw: the agent where it stands, what differs looks different, the same state gives the same bytes."""
+"""Pictures of environments: the agent's position, different states, and equal bytes."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from pdrm.domains.water import WaterWorld
 
 
 def has(image, colour):
-    """Whether some pixel has exactly this colour."""
+    """Return True if some pixel has exactly this colour."""
     return bool((image == ImageColor.getrgb(colour)).all(axis=-1).any())
 
 

@@ -1,4 +1,4 @@
-"""WaterWorld: its motion and labels by hand, the JAX twin on shared trajectories, and Gymnasium's own check."""
+"""WaterWorld: motion and labels by hand, its JAX twin, and Gymnasium's check."""
 
 import warnings
 from dataclasses import replace

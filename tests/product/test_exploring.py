@@ -1,4 +1,4 @@
-"""Configurations found as they are met are the readable machine's, however little room there is at first."""
+"""Explored configurations equal the readable machine's, whatever the initial capacity."""
 
 from random import Random
 
@@ -19,7 +19,7 @@ from tests.properties.random_machines import random_machine
 
 
 class Walk:
-    """A machine explored from the start, with room made where there is none."""
+    """A machine explored from the start, which grows if necessary."""
 
     def __init__(self, machine, view, capacity=1):
         self.machine, self.labels = machine, list(machine.alphabet.labels())

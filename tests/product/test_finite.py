@@ -16,14 +16,14 @@ from tests.properties.random_machines import random_machine
 
 
 def placed(where, machine, s, here):
-    """A product state by the readable machine; None: the episode is over."""
+    """A product state of the readable machine, or None if the episode is over."""
     if here.state in machine.final or where.arrays.terminal[s]:
         return None
     return (int(s), here.state, here.stack)
 
 
 def started(where, machine):
-    """The product states that episodes start in."""
+    """The initial product states."""
     for s, label in zip(where.arrays.start_state, where.arrays.start_label, strict=True):
         here = machine.begin().after
         if label >= 0 and here.state not in machine.final:
@@ -32,7 +32,7 @@ def started(where, machine):
 
 
 def readable(where, machine, depth, height):
-    """All product states within some steps, and every step, by the readable machine."""
+    """All product states within some steps, and every step, of the readable machine."""
     arrays, starts = where.arrays, list(started(where, machine))
     steps, layer = {}, [x for x in starts if x]
     seen = set(layer)
@@ -125,7 +125,7 @@ def test_a_missing_move_is_named():
 
 
 def test_a_survey_keeps_the_ends_and_no_steps():
-    """The third A ends the episode, in a stack that no acting state has; the product proper does not list it."""
+    """The third A ends the episode with a stack that the usual product does not contain."""
     text = "events a\nstack # A B\nstart u\nfinal f\notherwise stay 0\nu -> u : a, # / A #, 1\nu -> f : a, A / B A, 1\n"
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
     product, survey = (
