@@ -71,7 +71,7 @@ def sightseeing(before, _action, after, _info):
 
 
 class Script(gymnasium.Env):
-    """Plays back labels: `word[0]` at reset (None: no label), then one per step. Rewards are 0.5."""
+    """Plays back labels: `word[0]` at reset (None: no label), then one per step, rewards 0.5."""
 
     observation_space = spaces.Discrete(1000)
     action_space = spaces.Discrete(2)

@@ -185,8 +185,8 @@ class WaterEnv(DomainEnv):
         return 0.0, False
 
     def observe(self) -> Floats:
-        seen: Floats = water.observe(self.world, self.state, np)
-        return seen
+        observation: Floats = water.observe(self.world, self.state, np)
+        return observation
 
     def draw(self) -> Pixels:
         return draw_water(self.world, self.state, [f"step {self.steps}"])

@@ -292,18 +292,18 @@ def _check_arrays(domain: FiniteDomain) -> None:
             f"domain `{domain.name}` has {sizes} states, actions and outcomes, and {starts} starts"
         )
         raise BadArrays(fault, fix="give at least one of each")
-    for called, array in arrays._asdict().items():
-        kind, count = ARRAY_TYPES[called]
-        shape = (starts,) if called.startswith("start_") else sizes[:count]
+    for name, array in arrays._asdict().items():
+        kind, count = ARRAY_TYPES[name]
+        shape = (starts,) if name.startswith("start_") else sizes[:count]
         if array.dtype != kind or array.shape != shape or not array.flags.c_contiguous:
-            fault = f"domain `{domain.name}`: `{called}` is {array.dtype} of shape {array.shape}"
+            fault = f"domain `{domain.name}`: `{name}` is {array.dtype} of shape {array.shape}"
             fix = f"a contiguous {kind} of shape {shape} is needed; `from_arrays` converts"
             raise BadArrays(fault, fix=fix)
     chance, start_chance = arrays.probability, arrays.start_probability
     last_state = domain.states - 1
     last_label = len(domain.labels) - 1
     limit = np.finfo(np.float64).max
-    for called, array, lowest, highest in (
+    for name, array, lowest, highest in (
         ("next", arrays.next, 0, last_state),
         ("label", arrays.label, 0, last_label),
         ("reward", np.where(chance > 0, arrays.reward, 0.0), -limit, limit),
@@ -318,10 +318,10 @@ def _check_arrays(domain: FiniteDomain) -> None:
         wrong = np.argwhere(~((array >= lowest) & (array <= highest)))
         if len(wrong):
             index = tuple(wrong[0].tolist())
-            axis_names = ("start",) if "start_" in called else ("state", "action", "outcome")
+            axis_names = ("start",) if "start_" in name else ("state", "action", "outcome")
             axes = zip(axis_names, index, strict=False)
             where = ", ".join(f"{axis} {number}" for axis, number in axes) or "reset"
-            fault = f"domain `{domain.name}`: {called} is {array[index]} at {where}"
+            fault = f"domain `{domain.name}`: {name} is {array[index]} at {where}"
             raise BadArrays(fault, fix=f"it must be from {lowest:g} to {highest:g}")
 
 

@@ -123,9 +123,10 @@ def treasure_maze(
     """
     limit = MAZE_STEP_LIMITS[size] if step_limit is None else step_limit
     name = f"maze-{size}x{size}"
-    drawn = load_shipped_map(name, places="tx", start="x") if grid is None else grid
+    if grid is None:
+        grid = load_shipped_map(name, places="tx", start="x")
     places = {"t": "t", "x": "x"}
-    world = grid_domain(name, drawn, places, step_limit=limit, directions=True)
+    world = grid_domain(name, grid, places, step_limit=limit, directions=True)
     return replace(world, machine="treasure-maze", lowest=1 - 1e5, highest=1e5 + limit // 2)
 
 

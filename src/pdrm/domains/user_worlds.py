@@ -156,20 +156,20 @@ def from_gymnasium(
     check_function("labels", labels, "labels(state, action, next_state, info)")
     weight = check_weight(reward_weight)
     spec = getattr(env, "spec", None)
-    called = name or (type(env).__name__ if spec is None else spec.id)
+    domain_name = name or (type(env).__name__ if spec is None else spec.id)
     bare = getattr(env, "unwrapped", env)
-    table = _read_table(bare, called)
+    table = _read_table(bare, domain_name)
     limit = spec.max_episode_steps if step_limit is None and spec is not None else step_limit
     if limit is None:
-        raise BadDomainSetting(f"{called} has no step limit", fix="give `step_limit`")
-    starts = _find_starts(bare, called) if start is None else start
+        raise BadDomainSetting(f"{domain_name} has no step limit", fix="give `step_limit`")
+    starts = _find_starts(bare, domain_name) if start is None else start
     numbers = range(len(table))
     names = map(state_names, numbers) if callable(state_names) else state_names or numbers
     states = dict(enumerate(map(str, names)))
     action_names = tuple(actions or map(str, range(len(table[0]))))
     shape = len(table), len(table[0])
     if (len(states), len(action_names)) != shape:
-        fault = "{} has {} states and {} actions".format(called, *shape)
+        fault = "{} has {} states and {} actions".format(domain_name, *shape)
         raise BadDomainSetting(fault, fix="give a name for each")
     label = _label_steps(env, labels, table)
 
@@ -186,7 +186,7 @@ def from_gymnasium(
         ]
 
     return from_outcomes(
-        called,
+        domain_name,
         states,
         action_names,
         outcomes,
@@ -217,23 +217,23 @@ def _label_steps(
     """Label each (state, action, next state); `env.unwrapped.s` is the next state meanwhile."""
     bare = getattr(env, "unwrapped", env)
     before = getattr(bare, "s", None)
-    found = dict[tuple[int, int, int], Label]()
+    label_of = dict[tuple[int, int, int], Label]()
     step = (0, 0, 0)
     try:
         for state, row in enumerate(table):
             for action, cell in enumerate(row):
                 for _, after, _, _ in cell:
                     step = (state, action, after)
-                    if step not in found:
+                    if step not in label_of:
                         bare.s = after
-                        found[step] = read_label(labels(*step, {"env": env}))
+                        label_of[step] = read_label(labels(*step, {"env": env}))
     except Exception as error:
         where = "state {}, action {}, next state {}".format(*step)
         error.add_note(f"pdrm: {where} of {env}, labelled by {name_function(labels)}")
         raise
     finally:
         bare.s = before
-    return found
+    return label_of
 
 
 def _read_table(bare: Any, name: str) -> list[list[Row]]:

@@ -119,15 +119,15 @@ class ConfigurationGraph(NamedTuple):
         if configurations > MAX_CONFIGURATIONS:
             fault = f"more than {MAX_CONFIGURATIONS:,} configurations are reached"
             raise StackFull(fault, fix="use a smaller k, or a smaller step_limit")
-        kept = configurations if self.counts else min(configurations, MAX_KEPT // max(1, labels))
+        stored = configurations if self.counts else min(configurations, MAX_KEPT // max(1, labels))
         return self._replace(
             stacks=stacks,
             counters=lengthen(self.counters, nodes) if self.counts else self.counters,
             index=Index.from_keys(self.index.key[:used], nodes),
             seen=lengthen(self.seen, configurations, UNKNOWN),
-            after=widen(self.after, kept, UNKNOWN),
-            reward=widen(self.reward, kept),
-            moves=widen(self.moves, kept if self.counts else 0),
+            after=widen(self.after, stored, UNKNOWN),
+            reward=widen(self.reward, stored),
+            moves=widen(self.moves, stored if self.counts else 0),
         )
 
 
@@ -321,14 +321,14 @@ _COUNTED: dict[str, Any] = {"cache": True, "_nrt": True}
 
 
 @njit(**_COUNTED)
-def explore(graph: ConfigurationGraph, here: int, label: int) -> tuple[int, float]:
+def explore(graph: ConfigurationGraph, configuration: int, label: int) -> tuple[int, float]:
     """Make the machine's step from a configuration: return the next configuration and the reward.
 
     The result is stored while there is room. A negative configuration says why there is none.
     """
     states, after, moves = graph.states, graph.after, 0
-    node = here // states
-    state = here - node * states
+    node = configuration // states
+    state = configuration - node * states
     if len(graph.counters) > 0:
         vector, operations = graph.counters[node].copy(), graph.operations
         if vector.max() > graph.highest:
@@ -338,8 +338,9 @@ def explore(graph: ConfigurationGraph, here: int, label: int) -> tuple[int, floa
         if operations == 0 and moves == max_silent + 2:
             return ENDLESS, 0.0
         if 0 < operations < moves:  # longer than an episode: the step is never made
-            graph.after[label, here], graph.moves[label, here] = here, operations + 1
-            return here, 0.0
+            after[label, configuration] = configuration
+            graph.moves[label, configuration] = operations + 1
+            return configuration, 0.0
         status = UNDEFINED
         if moves > 0:
             node = number_vector(graph, vector)
@@ -347,17 +348,17 @@ def explore(graph: ConfigurationGraph, here: int, label: int) -> tuple[int, floa
     else:
         state, node, reward, status = step(graph.table, graph.stacks, state, node, label)
     if status == UNDEFINED:
-        if here < after.shape[1]:
-            after[label, here] = UNDEFINED_LABEL
+        if configuration < after.shape[1]:
+            after[label, configuration] = UNDEFINED_LABEL
         return UNDEFINED_LABEL, 0.0
     if status != OK:
         return NO_ROOM, 0.0
     reached = node * states + state
-    if here < after.shape[1]:
-        after[label, here] = reached
-        graph.reward[label, here] = reward
+    if configuration < after.shape[1]:
+        after[label, configuration] = reached
+        graph.reward[label, configuration] = reward
         if moves > 0:
-            graph.moves[label, here] = moves
+            graph.moves[label, configuration] = moves
     return reached, reward
 
 
@@ -421,7 +422,7 @@ def count(
     none of the counters that it changes reaches zero, all iterations of this kind that follow are
     applied at once.
     """
-    here = int(state)
+    current = int(state)
     column = int(label)  # the label for the first rule, then silent rules
     reward = 0.0
     moves = 0
@@ -432,19 +433,19 @@ def count(
     lowest = counters.copy()
     no_reward = True
     while moves < max_silent + 2:
-        rule = first_rule(table, here, column, counters)
+        rule = first_rule(table, current, column, counters)
         if rule < 0:
             break
         for counter in range(len(counters)):
             value = counters[counter] + table.change[rule, counter]
             lowest[counter] = min(lowest[counter], value)
             counters[counter] = max(0, value)
-        here = int(table.target[rule])
+        current = int(table.target[rule])
         column = table.silent
         reward += table.reward[rule]
         no_reward = no_reward and table.reward[rule] == 0.0
         moves += 1
-        closed = here == loop_state
+        closed = current == loop_state
         if closed and no_reward:
             length = moves - loop_start
             limit = (max_silent + 2 - moves) // length
@@ -455,9 +456,9 @@ def count(
         if closed or moves >= patience:
             if not closed:
                 patience = 2 * moves
-            loop_state = here
+            loop_state = current
             loop_start = moves
             no_reward = True
             before[:] = counters
             lowest[:] = counters
-    return here, reward, moves
+    return current, reward, moves

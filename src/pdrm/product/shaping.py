@@ -221,7 +221,7 @@ def _follow_moves(
     moves = {silent} if silent >= 0 else {int(move) for move in table.move[u, :, z] if move >= 0}
     if not moves:  # the episode is over, or no label can be read
         edges.append((entry, 0.0, 0, over))
-    found: Exits = {}
+    result: Exits = {}
     for move in sorted(moves):
         pushed = tuple(reversed(table.push[move, : table.pushes[move]].tolist()))
         steps = int(silent < 0)
@@ -242,8 +242,8 @@ def _follow_moves(
         for state, lines in reached.items():
             final = state >= table.first_final
             edges += [(entry, c, t, over) for c, t in lines if final or not (discount**t)]
-            found.setdefault(state, []).extend([] if final else lines)
-    return found
+            result.setdefault(state, []).extend([] if final else lines)
+    return result
 
 
 def _keep_highest(lines: Lines, constant: float, discount: float) -> Lines:
