@@ -22,8 +22,9 @@ LAYERS = (
     ("task",),
     ("language", "domains"),
     ("machines",),
-    ("progress", "files", "lazy"),
+    ("progress", "files", "lazy", "source_hash"),
     ("errors",),
+    ("task_warnings",),
     ("wording",),
 )
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}

@@ -15,6 +15,7 @@ import pdrm
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import (
     BadSetting,
+    DoesNotApply,
     ImpossibleLabel,
     PdrmError,
     SeveralErrors,
@@ -25,7 +26,8 @@ from pdrm.errors import (
     WrongKind,
 )
 from pdrm.language.writer import to_text
-from pdrm.task import Task, find_machine, hash_source, pushdown_machine
+from pdrm.source_hash import hash_source
+from pdrm.task import Task, find_machine, pushdown_machine
 
 MAP = "place k key\nstep_limit 50\n#####\n#@.k#\n#####"
 PLAIN = "name plain\nevents A B C\nstart u\notherwise stay 0\nu -> u : A, 1"
@@ -190,7 +192,7 @@ def test_success_is_what_pays_unless_it_is_named():
     assert Task(
         "letter", text.replace("stay 0", "go good 1").format(3), success=["bad"]
     ).success == ("bad",)
-    with pytest.raises(UnknownChoice, match="name one of good, bad"):
+    with pytest.raises(UnknownChoice, match="good, bad"):
         Task("letter", text.format(0), success="god")
     with pytest.raises(PdrmError):
         Task(text.format(0))
@@ -233,3 +235,17 @@ class Agent:
         other = [a == b for a, b in zip(first, made(Path(folder), goal=1, act=2), strict=True)]
         assert other == [True, False, True, True]
     del sys.modules["module_under_test"]
+
+
+def test_an_environment_of_your_own_has_its_own_render_mode_and_actions():
+    made = []
+
+    def make():
+        made.append(gym.make("FrozenLake-v1"))
+        return made[-1]
+
+    lake = Task(make, MACHINE, labels=lambda *_: set(), name="lake")
+    for options in ({"render_mode": "ansi"}, {"render_mode": "nonsense"}, {"continuous": True}):
+        with pytest.raises(DoesNotApply):
+            lake.env(**options)
+    assert not made

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pdrm.files import write_atomically
-from pdrm.paper.evidence import NOT_RUN
+from pdrm.paper.judging import NOT_RUN
 from pdrm.paper.readings import (
     DEFAULT,
     READINGS,

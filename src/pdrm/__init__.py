@@ -1,8 +1,10 @@
 """pdrm: pushdown reward machines for reinforcement learning.
 
-The names below are the front door, in the order a newcomer needs them; each is imported when it is first used, so that
-`import pdrm` is instant. The rest is in the chapters: `pdrm.machines` (transitions, guards, reward machines, counting automata,
-conversions), `pdrm.language` (words, text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product` (views), `pdrm.learning`, `pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing`, `pdrm.paper`.
+The names below are the public interface, in the order a newcomer needs them. They are imported
+lazily, so `import pdrm` is instant. Everything else is in the chapters: `pdrm.machines`
+(transitions, guards, reward machines, counting automata, conversions), `pdrm.language` (words,
+text, JSON), `pdrm.domains` (maps, arrays), `pdrm.product` (views), `pdrm.learning`,
+`pdrm.analysis`, `pdrm.experiments`, `pdrm.drawing` and `pdrm.paper`.
 """
 
 import sys as _sys
@@ -45,7 +47,7 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.3.0"
 
 __all__ = [
-    # A machine: what is rewarded
+    # Machines
     "parse",
     "load",
     "save",
@@ -56,12 +58,12 @@ __all__ = [
     "combine",
     "draw",
     "PushdownRewardMachine",
-    # A domain, and a task: where it acts
+    # Domains and tasks
     "Task",
     "domain",
     "load_domain",
     "from_gymnasium",
-    # Agents, which are settings, and training
+    # Agents and training
     "train",
     "Run",
     "QLearning",
@@ -78,7 +80,7 @@ __all__ = [
     # Your own environment and agent
     "wrap",
     "wrap_vector",
-    # What can be proved
+    # Analysis
     "solve",
     "check_k",
     "verify",
@@ -90,16 +92,16 @@ _find, _list = _lazy.lazy(__name__)
 
 
 def __getattr__(name: str) -> _typing.Any:
-    """A public name, or a chapter, imported when it is first used."""
+    """Import a public name or a chapter on first use."""
     return _import_module(f"pdrm.{name}") if name in _lazy.CHAPTERS else _find(name)
 
 
 def __dir__() -> list[str]:
-    """The front door and the chapters, for completion."""
+    """The public names and the chapters, for completion."""
     return [*_list(), *_lazy.CHAPTERS]
 
 
-if (
-    "gymnasium" in _sys.modules
-):  # else its import would make this one slow; `import pdrm.domains` registers them too
+# Register the environments. If Gymnasium is not loaded yet, `import pdrm.domains` does it later:
+# importing Gymnasium here would make `import pdrm` slow.
+if "gymnasium" in _sys.modules:
     _import_module("pdrm.domains")

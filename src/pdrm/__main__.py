@@ -2,5 +2,5 @@
 
 from pdrm.cli.main import main
 
-if __name__ == "__main__":  # a process that is spawned imports this module, too
+if __name__ == "__main__":  # spawned processes import this module as well
     main()

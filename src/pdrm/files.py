@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read without running code; folders, and words that may be names or files."""
+"""File I/O: atomic writes, safe reads with size limits, and name-or-path resolution."""
 
 from __future__ import annotations
 
@@ -32,52 +32,61 @@ from pdrm.errors import (
 
 FilePath = str | os.PathLike[str]
 
-# --- Limits on files and texts that come from outside, in one place
+# --- Limits on input files and texts
 #
-# A file may be damaged or hostile, and a small one can stand for something endless. With these limits reading ends within seconds
-# and half a gigabyte, with what was read or with an error that has a place.
+# A file can be damaged or hostile, and a small one can expand to something huge. With these limits,
+# reading takes at most seconds and half a gigabyte, and either succeeds or raises an error with a
+# location.
 
 MAX_TEXT_BYTES = 4 * 2**20
-"""Bytes of a text (a machine, a study, JSON) at most."""
+"""Size of a text (a machine or JSON)."""
 MAX_LINE_LENGTH = 50_000
-"""Characters of one line at most."""
+"""Characters of a line."""
 MAX_LINES = 100_000
-"""Lines of a machine's text at most."""
-DEEPEST = 40
-"""Parentheses, negations, blocks or JSON values inside each other at most."""
+"""Lines of a machine's text."""
+MAX_NESTING = 40
+"""Nesting depth of parentheses, negations, blocks or JSON values."""
 MAX_RULES = 20_000
-"""Rules of a machine that is read at most; also names on one of its lines."""
+"""Rules of a machine in a file, and names on one of its lines."""
 MAX_SYMBOLS = 5_000
-"""Symbols on the right-hand sides of a grammar at most."""
+"""Symbols on the right-hand sides of a grammar."""
 MAX_DIAGRAM_NODES = 200_000
-"""Nodes of the decision diagrams that a formula or a combination of machines is worked out with: some 100 MB."""
+"""Nodes of the decision diagrams of a formula or a combination of machines (about 100 MB)."""
 MAX_VARIABLES = 300
-"""Events, and operators of a formula, that one diagram may ask for."""
-MAX_FORMULA_DEPTH, MAX_FORMULA_LENGTH, MAX_OPERATORS = 100, 5_000, 200
-"""Operators and parentheses inside each other, words and signs, and different temporal operators of a formula at most."""
+"""Variables of a decision diagram: events, and operators of a formula."""
+MAX_FORMULA_DEPTH = 100
+"""Nesting depth of operators and parentheses in a formula."""
+MAX_FORMULA_LENGTH = 5_000
+"""Tokens of a formula."""
+MAX_OPERATORS = 200
+"""Different temporal operators of a formula."""
 MAX_AUTOMATON_STATES = 4_000
-"""States that are worked out for a formula, an expression or a combination of machines at most."""
+"""States of the automaton of a formula, an expression or a combination of machines."""
 MAX_ARRAY_BYTES = 2**27
-"""Bytes of the arrays that a compressed `.npz` may unpack to; one that is not compressed may hold as many as the file has."""
-MAX_DOMAIN_BYTES, MAX_CELLS = 112 * 2**20, 250_000
-"""Bytes of a domain's file, and cells of a map, at most."""
+"""Size of the arrays in a compressed `.npz` file. (Uncompressed arrays can be as large as the
+file.)"""
+MAX_DOMAIN_BYTES = 112 * 2**20
+"""Size of a domain's file."""
+MAX_CELLS = 250_000
+"""Cells of a map."""
 MAX_CERTIFICATE_BYTES = 2**27
-"""Bytes of a certificate, and values in it, at most."""
+"""Size of a certificate, and number of values in it."""
 MAX_STUDY_BYTES = 2**18
-"""Bytes of a study's file at most."""
+"""Size of a study's file."""
 MAX_SILENT_CHAIN = 1_000_000
-"""Silent moves that one symbol on a stack may lead to, one after the other."""
+"""Consecutive silent moves that a stack symbol can lead to."""
 MAX_STEP_STACK = 10_000_000
-"""Symbols on the stacks of one step's silent moves at most, eight more counted for each move: what the readable step keeps."""
+"""Total height of the stacks in the silent moves of a step, plus eight per move: the memory of the
+readable step."""
 
-# --- Writing: whoever reads a file finds the old content or the new, never half of it
+# --- Writing: a reader sees either the old or the new content, never a part of it
 #
-# A link stays a link: the file it names is written. What is not a plain file (a pipe, a device) cannot be replaced whole, so
-# the bytes go straight into it.
+# A link is kept, and the file it points to is written. Pipes and devices cannot be replaced, so
+# they are written directly.
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put the bytes in the file, whole or not at all: what was there stays until the new file is complete. `-` is standard output."""
+    """Write the bytes to a file, completely or not at all. `-` is standard output."""
     if str(path) == "-":
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -95,22 +104,22 @@ def write_atomically(path: Path, data: bytes) -> None:
                 new.flush()
                 os.fsync(new.fileno())
             if file.exists():
-                file.open("ab").close()  # whoever may not write the file may not replace it
+                file.open("ab").close()  # fails if the user has no permission to write the file
                 shutil.copymode(file, temporary)
             temporary.replace(file)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        fix = "check the folder, its permissions and the space"
+        fix = "check that the folder exists, its permissions and the disk space"
         raise CannotWrite(f"{path} cannot be written: {reason}", fix=fix) from error
 
 
-# --- Reading, never more than is allowed: a device has no end, and a small zip can stand for a large one
+# --- Reading, with limits: a device is endless, and a small zip file can unpack to a large one
 
 
-def read_bytes(path: Path, most: int = MAX_TEXT_BYTES) -> bytes:
-    """The bytes of a file, or `TooLarge`; whatever the path is, no more than `most` and one are read.
+def read_bytes(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> bytes:
+    """The content of a file; `TooLarge` if it has more than `max_bytes`, even from a device.
 
     >>> read_bytes(Path("/dev/zero"), 2**20)
     Traceback (most recent call last):
@@ -119,23 +128,23 @@ def read_bytes(path: Path, most: int = MAX_TEXT_BYTES) -> bytes:
       --> /dev/zero
       fix: check that it is the right file
     """
-    data = read_beginning(path, most + 1)
-    if len(data) > most:
+    data = read_start(path, max_bytes + 1)
+    if len(data) > max_bytes:
         raise TooLarge(
-            f"{path} has more than {most:,} bytes",
+            f"{path} has more than {max_bytes:,} bytes",
             where=Where(str(path)),
             fix="check that it is the right file",
         )
     return data
 
 
-def read_beginning(path: Path, most: int) -> bytes:
-    """The first bytes of a file, or `CannotOpen`; `-` is standard input."""
+def read_start(path: Path, max_bytes: int) -> bytes:
+    """The first bytes of a file, or `CannotOpen`. `-` is standard input."""
     if str(path) == "-":
-        return sys.stdin.buffer.read(most)
+        return sys.stdin.buffer.read(max_bytes)
     try:
         with path.open("rb") as file:
-            return file.read(most)
+            return file.read(max_bytes)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         fix = "check the path and its permissions"
         if isinstance(error, FileNotFoundError) and path.parent.is_dir():
@@ -146,44 +155,44 @@ def read_beginning(path: Path, most: int) -> bytes:
 
 
 RUN_RECORD = "spec.json"
-"""The file that every run's folder has."""
+"""The file in every run folder."""
 
 
-# --- Arrays in `.npz` files, read without running code
+# --- Arrays in `.npz` files, read without pickle
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 MALFORMED = (OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
-"""Exceptions raised by a file that can be read and is not what we wrote."""
+"""Exceptions raised by readable files with unexpected content."""
 DAMAGED = (*MALFORMED, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error)
-"""And those of zipfile and NumPy at damaged bytes."""
+"""Exceptions of zipfile and NumPy for damaged files."""
 
 
-def read_arrays(data: bytes, most: int = MAX_ARRAY_BYTES) -> Arrays:
-    """The arrays in the bytes of an `.npz` file, by name, in C order; `ValueError` says what is wrong.
+def read_arrays(data: bytes, max_bytes: int = MAX_ARRAY_BYTES) -> Arrays:
+    """The arrays in the bytes of an `.npz` file, by name, in C order; otherwise a `ValueError`.
 
-    They may take as many bytes as the file, or `most` if that is more.
+    The arrays can take up to `max_bytes`, or the size of the file if that is larger.
 
     >>> read_arrays(b"no")
     Traceback (most recent call last):
     ...
     ValueError: it is not an .npz file of plain arrays, or it is damaged
     """
-    limit = max(most, len(data))
+    limit = max(max_bytes, len(data))
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-        need((size <= limit, f"its arrays take {size:,} bytes, and {limit:,} are the most"))
+        check_all((size <= limit, f"its arrays take {size:,} bytes, the maximum is {limit:,}"))
         with np.load(io.BytesIO(data), allow_pickle=False) as archived:
             return {name: np.asarray(archived[name], order="C") for name in archived}
     except DAMAGED as error:
         raise ValueError("it is not an .npz file of plain arrays, or it is damaged") from error
 
 
-def need(*rules: tuple[bool | np.bool_, str]) -> None:
-    """Raise `ValueError` for the first rule about what was read that does not hold.
+def check_all(*rules: tuple[bool | np.bool_, str]) -> None:
+    """Raise `ValueError` for the first rule that does not hold.
 
-    >>> need((True, "no"), (within(np.array([0, 3]), 0, 2), "its states are out of range"))
+    >>> check_all((True, "no"), (within(np.array([0, 3]), 0, 2), "its states are out of range"))
     Traceback (most recent call last):
     ...
     ValueError: its states are out of range
@@ -193,20 +202,20 @@ def need(*rules: tuple[bool | np.bool_, str]) -> None:
             raise ValueError(fault)
 
 
-def within(array: npt.NDArray[Any], least: float, most: float) -> bool:
-    """Return True if all numbers are from least to most; NaN never is."""
-    return bool(np.all((array >= least) & (array <= most)))
+def within(array: npt.NDArray[Any], low: float, high: float) -> bool:
+    """Return True if all numbers are in [low, high]. NaN is never in it."""
+    return bool(np.all((array >= low) & (array <= high)))
 
 
 def encode_arrays(arrays: Mapping[str, Any]) -> bytes:
-    """The arrays as the bytes of an `.npz` file; the same arrays give the same bytes."""
+    """The arrays as the bytes of an `.npz` file. Equal arrays give equal bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
 
 
 class Fingerprint(NamedTuple):
-    """The hash and the size of some bytes.
+    """A SHA-256 hash and a size in bytes.
 
     >>> Fingerprint.of(b"").size
     0
@@ -217,15 +226,15 @@ class Fingerprint(NamedTuple):
 
     @classmethod
     def of(cls, data: bytes) -> Fingerprint:
-        """The fingerprint of some bytes."""
+        """The fingerprint of these bytes."""
         return cls(hashlib.sha256(data).hexdigest(), len(data))
 
 
-# --- JSON that we wrote ourselves
+# --- JSON files written by pdrm
 
 
 def parse_json(data: bytes) -> Any:
-    """The value in the bytes of a JSON file; `ValueError` says what is wrong.
+    """The value in the bytes of a JSON file; otherwise a `ValueError`.
 
     >>> parse_json(b"[" * 100_000)
     Traceback (most recent call last):
@@ -239,21 +248,21 @@ def parse_json(data: bytes) -> Any:
 
 
 def parse_record(data: bytes) -> dict[str, Any]:
-    """The object in the bytes of a JSON file, whose keys are texts; `ValueError` says what is wrong."""
+    """The object in the bytes of a JSON file; otherwise a `ValueError`."""
     value = parse_json(data)
-    need((isinstance(value, dict), "it is not a JSON object"))
+    check_all((isinstance(value, dict), "it is not a JSON object"))
     return dict(value)
 
 
-# --- Folders, names and faults
+# --- Folders, names and errors
 
 
 def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
-    """Create the folder, and those above it, unless it is there; call this before anything long begins.
+    """Create the folder and its parents unless they exist. Call this before any long work.
 
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     ensure_folder(Path(place) / "runs" / "mine").is_dir()
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     ensure_folder(Path(parent) / "runs" / "mine").is_dir()
     True
     """
     try:
@@ -266,12 +275,14 @@ def ensure_folder(folder: Path, fix: str = "choose another with -o") -> Path:
 
 
 def means_name(word: FilePath, known: Collection[str], folder: Path = Path()) -> bool:
-    """Return True if a word means a name of a catalogue rather than a file; machines and domains follow the same rule.
+    """Return True if `word` refers to a catalogue entry rather than a file.
 
-    A name of the catalogue means what the catalogue has, whatever files there are; `./letter` is the file. Any other word that
-    could be a name is one, known or not, unless there is such a file. What has a folder or an ending is a file, and so is a `Path`.
+    Machines and domains follow the same rule. A catalogue name wins over a file of the same name
+    (`./letter` is the file). Any other plain word is a name, known or not, unless such a file
+    exists. A word with a folder or a suffix is a file, and so is a `Path`.
 
-    >>> [means_name(word, ["letter"]) for word in ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))]
+    >>> words = ("letter", "lettr", "./letter", "task.pdrm", Path("letter"))
+    >>> [means_name(word, ["letter"]) for word in words]
     [True, True, False, False, False]
     """
     if not isinstance(word, str):
@@ -279,13 +290,13 @@ def means_name(word: FilePath, known: Collection[str], folder: Path = Path()) ->
     if word in known:
         return True
     path = Path(word)
-    # Not `Path.is_file`: it raises if a name is longer than a file's can be.
+    # `Path.is_file` would raise for names that are too long for the file system.
     is_plain = path.name == word and not path.suffix and word != "-"
     return is_plain and not os.path.isfile(folder / word)
 
 
 def describe_fault(error: Exception, file: str = "it") -> str:
-    """Describe an error raised while reading a file, in plain words.
+    """Describe an error raised while reading a file.
 
     >>> describe_fault(KeyError("agent"), "spec.json")
     "spec.json has no 'agent'"
@@ -299,11 +310,11 @@ def describe_fault(error: Exception, file: str = "it") -> str:
 
 
 def write_policy(path: str | Path, description: Mapping[str, Any], data: bytes) -> Fingerprint:
-    """Write the arrays of a policy to a `.npz` file, and its description to a `.json` next to it."""
+    """Write the arrays of a policy to a `.npz` file and its description to a `.json` file."""
     file = Path(path)
     if file.suffix != ".npz":
-        fault = f"a policy is saved as .npz, but `{file.name}` ends otherwise"
-        raise UnknownFormat(fault, fix=f"call it {file.with_suffix('.npz').name}")
+        fault = f"policies are saved as .npz files, but the name is `{file.name}`"
+        raise UnknownFormat(fault, fix=f"use {file.with_suffix('.npz').name}")
     text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
     write_atomically(file, data)
     write_atomically(file.with_suffix(".json"), text.encode())
@@ -312,18 +323,18 @@ def write_policy(path: str | Path, description: Mapping[str, Any], data: bytes) 
 
 @contextmanager
 def blaming_policy(file: Path) -> Iterator[None]:
-    """Raise one error for whatever is wrong with a policy's file."""
+    """Turn any error about a policy's file into `BadPolicyFile`."""
     try:
         yield
     except (*MALFORMED, PdrmError) as error:
         why = describe_fault(error, file.with_suffix(".json").name)
         fault = f"{file} is not a policy, or is damaged: {why}"
-        fix = "restore a copy of it, or train again; a run's folder will do, too"
+        fix = "restore a copy, train again, or give the folder of a run"
         raise BadPolicyFile(fault, fix=fix) from error
 
 
 @contextmanager
 def reading_policy(file: Path) -> Iterator[dict[str, Any]]:
-    """The description of a policy, in the `.json` next to its arrays; one error for whatever is wrong while it is read."""
+    """The description of a policy from its `.json` file; any error becomes `BadPolicyFile`."""
     with blaming_policy(file):
         yield parse_record(read_bytes(file.with_suffix(".json")))

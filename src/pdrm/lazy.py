@@ -1,12 +1,13 @@
-"""Public names that are imported when they are first used, so that importing a package is instant.
+"""Lazy imports of public names, to make importing a package instant.
 
-The names of a package stand under `if TYPE_CHECKING:` as ordinary imports, which is where type checkers look; `lazy` reads the
-same lines, so that a name and its home are written once. `__all__` repeats the names in reading order.
+A package lists its names as ordinary imports under `if TYPE_CHECKING:`, for type checkers. `lazy`
+reads these imports from the source (as `lazy_loader` reads stubs), so the module of each name is
+written only once. `__all__` repeats the names in reading order.
 """
 
 from __future__ import annotations
 
-import re
+import ast
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -14,7 +15,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from pdrm.errors import MissingPackage, NotHere, name_alike
+from pdrm.errors import MissingPackage, UnknownName, name_alike
 
 CHAPTERS = (
     "machines",
@@ -27,7 +28,7 @@ CHAPTERS = (
     "drawing",
     "paper",
 )
-"""The packages of the library that have names for users."""
+"""The packages with public names."""
 
 
 NAMES_ELSEWHERE = {
@@ -38,8 +39,8 @@ NAMES_ELSEWHERE = {
     "Machine": "pdrm.parse(text), pdrm.load(path), or pdrm.PushdownRewardMachine",
     "Domain": 'pdrm.domain("letter"), pdrm.load_domain("map.txt"), or pdrm.domains.from_arrays',
     "Agent": "pdrm.learning.Agent is the protocol; pdrm.QLearning(k=1) and pdrm.PPO() are agents",
-    "A2C": "pdrm.PPO(), or Stable-Baselines3's A2C on pdrm.wrap(env, machine, labels)",
-    "TD3": "pdrm.SAC(), or Stable-Baselines3's TD3 on pdrm.wrap(env, machine, labels)",
+    "A2C": 'pdrm.SB3("A2C"), or pdrm.PPO()',
+    "TD3": 'pdrm.SB3("TD3"), or pdrm.SAC()',
     "SARSA": "pdrm.QLearning()",
     "check": 'pdrm.load("task.pdrm") checks the machine that it reads',
     "convert": 'pdrm.save(pdrm.load("task.json"), "task.pdrm")',
@@ -48,37 +49,37 @@ NAMES_ELSEWHERE = {
     "load_study": 'pdrm.experiments.load_study("study.toml")',
     "compare": 'pdrm.Study([task], ["q", "cprm"], seeds=3).run()',
     # Settings and arguments
-    "gamma": "it is called `discount` here",
-    "alpha": "it is called `learning_rate` here",
-    "lr": "it is called `learning_rate` here",
-    "epsilon": "it is called `exploration_initial_eps` here",
-    "steps": "the length of training is `total_timesteps` for networks, `episodes` for tables",
-    "timesteps": "the length of training is `total_timesteps` for networks, `episodes` for tables",
-    "n_episodes": "the length of training is `episodes` for tables, `total_timesteps` for networks",
-    "num_envs": "it is called `n_envs` here",
-    "eval_freq": "it is called `test_every` here",
-    "n_eval_episodes": "it is called `test_episodes` here",
-    "max_episode_steps": "it is called `step_limit` here",
-    "policy_kwargs": "the sizes of the networks are a setting: pdrm.PPO(net_arch=(64, 64))",
-    "device": "JAX chooses it: `pdrm doctor` shows which, and what to install for a GPU",
-    "verbose": "it is an argument of `train`: pdrm.train(…, progress=True)",
-    "callback": "it is an argument of `train`: pdrm.train(…, watch=function)",
+    "gamma": "use `discount`",
+    "alpha": "use `learning_rate`",
+    "lr": "use `learning_rate`",
+    "epsilon": "use `exploration_initial_eps`",
+    "steps": "use `total_timesteps` for networks, `episodes` for tables",
+    "timesteps": "use `total_timesteps` for networks, `episodes` for tables",
+    "n_episodes": "use `episodes` for tables, `total_timesteps` for networks",
+    "num_envs": "use `n_envs`",
+    "eval_freq": "use `test_every`",
+    "n_eval_episodes": "use `test_episodes`",
+    "max_episode_steps": "use `step_limit`",
+    "policy_kwargs": "use `net_arch`: pdrm.PPO(net_arch=(64, 64))",
+    "device": "JAX chooses the device; `pdrm doctor` shows it, and how to use a GPU",
+    "verbose": "pdrm.train(…, progress=True)",
+    "callback": "pdrm.train(…, watch=function)",
     "tensorboard_log": 'pdrm.train(…, watch=pdrm.experiments.TensorBoard("logs"))',
-    "seed": "it is an argument of `train`: pdrm.train(…, seed=0), or seeds=5 for several runs",
-    "env": "agents are settings: pdrm.train(task, agent) trains them",
+    "seed": "pdrm.train(…, seed=0), or seeds=5 for several runs",
+    "env": "pdrm.train(task, agent): an agent holds only settings",
     # Attributes of a run
     "predict": "action = run.policy.act(observation)",
-    "learn": "run = pdrm.train(task, agent) trains; a finished run is not trained further",
-    "model": "run.policy acts, and run.spec.agent holds the settings",
+    "learn": "run = pdrm.train(task, agent); a finished run cannot be trained further",
+    "model": "run.policy acts, run.spec.agent holds the settings",
     "q_table": "run.policy.table()",
     "rewards": "run.curve.returns, or run.evaluate(episodes=100)['returns']",
     "render": "print(run.replay()), or run.film('film.gif')",
 }
-"""Names that users of other libraries try, and what to write here: names of the package, settings and attributes of a run."""
+"""Names from other libraries, and their counterparts in pdrm."""
 
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and the `__dir__` of a package.
+    """The `__getattr__` and `__dir__` of a package with lazy names.
 
     >>> from pdrm import machines
     >>> machines.Event("a"), "Event" in dir(machines)
@@ -88,8 +89,9 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     def get_attribute(name: str) -> Any:
         homes = _find_homes(package)
         if name not in homes:
-            fault, fix = f"module {package!r} has no attribute {name!r}", _suggest(package, name)
-            raise NotHere(fault, fix=fix) if fix else AttributeError(fault)
+            fault = f"module {package!r} has no attribute {name!r}"
+            fix = _suggest(package, name)
+            raise UnknownName(fault, fix=fix) if fix else AttributeError(fault)
         try:
             home = import_module(homes[name])
         except ModuleNotFoundError as error:
@@ -104,7 +106,7 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
 
 def _suggest(package: str, name: str) -> str:
-    """The right spelling of a name, or nothing for names that only programs ask for.
+    """A fix for a name that does not exist ("" for private names, which only programs look up).
 
     >>> _suggest("pdrm", "Cprm"), _suggest("pdrm", "__wrapped__")
     ('did you mean `CpRM`?', '')
@@ -121,32 +123,33 @@ def _suggest(package: str, name: str) -> str:
 
 @cache
 def _find_homes(package: str) -> dict[str, str]:
-    """The module that each public name comes from."""
-    found = find_spec(package)
-    loader: Any = None if found is None else found.loader
-    imports = loader.get_source(package).partition("TYPE_CHECKING:")[2].partition("__all__")[0]
-    lines = re.findall(r"from (\S+) import (\([^)]*\)|.*)", imports)
-    return {name: module for module, names in lines for name in re.findall(r"\w+", names)}
+    """The module of each name that the package imports under `if TYPE_CHECKING:`."""
+    spec = find_spec(package)
+    loader: Any = None if spec is None else spec.loader
+    statements = ast.parse(loader.get_source(package)).body
+    conditional = (part for block in statements if isinstance(block, ast.If) for part in block.body)
+    imports = (part for part in conditional if isinstance(part, ast.ImportFrom))
+    return {alias.name: str(line.module) for line in imports for alias in line.names}
 
 
 def missing_jax() -> MissingPackage:
-    """The error that deep agents cannot be used."""
+    """The error that JAX, which deep agents need, is not installed."""
     return MissingPackage("jax and optax are not installed", fix="pip install 'pdrm[jax]'")
 
 
 def load_package(module: str, package: str) -> Any:
-    """A module of a package that pdrm works without; `package`: what pip installs."""
+    """Import a module of an optional package; `package` is its name for pip."""
     try:
         return import_module(module)
     except ImportError as error:
         raise MissingPackage(f"{package} is not installed", fix=f"pip install {package}") from error
 
 
-# --- Values that show themselves in a notebook
+# --- Display in notebooks
 
 
 class Displayed:
-    """A value that shows itself in a notebook as what it is drawn as.
+    """Mixin: notebooks display the object's drawing.
 
     >>> from pdrm.language.loading import catalogue
     >>> "image/svg" in catalogue("letter")._repr_html_()
@@ -162,5 +165,5 @@ class Displayed:
 
 
 def make_frame(records: Sequence[dict[str, Any]] | dict[str, Any]) -> Any:
-    """A pandas `DataFrame` of rows, or of columns by their names."""
+    """A pandas `DataFrame` of rows, or of columns by name."""
     return load_package("pandas", "pandas").DataFrame(records)

@@ -1,4 +1,5 @@
-"""Progress reporting: a bar on a terminal, one line in a notebook, a line now and then elsewhere."""
+"""Progress reporting: a bar on a terminal, one line in a notebook, a line now and then
+elsewhere."""
 
 from __future__ import annotations
 
@@ -14,26 +15,26 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 SECONDS_BETWEEN_LINES = 15.0
-BAR = 20
-"""The width of the bar in characters, which leaves room for the status text in 80 columns."""
+BAR_WIDTH = 20
+"""In characters. It leaves room for the status text in 80 columns."""
 SECONDS_IN_NOTEBOOK = 0.2
-"""Between lines there: each is a message to the browser."""
+"""Time between lines in a notebook, where each is a message to the browser."""
 
 COMPILING = "compiling, up to a minute the first time"
-"""The work under way, printed if nothing has happened for a few seconds."""
+"""A message for `say_if_slow`."""
 
 Update = Callable[[float, str], None]
-"""Called with the work done, and a note about it."""
+"""Called with the work done and a note."""
 
 
 def is_shown() -> bool:
-    """Return True if a bar would be seen: on a terminal, or in a notebook."""
+    """Return True if progress is visible: on a terminal or in a notebook."""
     return _find_notebook() is not None or Console(stderr=True).is_terminal
 
 
 @contextmanager
 def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[Update]:
-    """Show the progress of work until the end of the block.
+    """Show progress until the end of the block.
 
     >>> with show_progress(10, "episodes", quiet=True) as update:
     ...     update(5, "return 1")
@@ -45,7 +46,7 @@ def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[
     elif display is None and console.is_terminal:
         columns = (
             TextColumn("{task.fields[name]}"),
-            BarColumn(bar_width=BAR),
+            BarColumn(bar_width=BAR_WIDTH),
             TaskProgressColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.description}"),
@@ -54,37 +55,40 @@ def show_progress(total: float, title: str, *, quiet: bool = False) -> Iterator[
             task = bars.add_task("", total=total, name=title)
             yield lambda done, note: bars.update(task, completed=done, description=note)
     else:
-        write, pause = say, SECONDS_BETWEEN_LINES
-        if display is not None:  # one output that is written again, without widgets
-            shown = display({"text/plain": title}, raw=True, display_id=True)
-            write = partial(_write_again, shown)
+        write = say
+        pause = SECONDS_BETWEEN_LINES
+        if display is not None:  # one output that is replaced, without widgets
+            output = display({"text/plain": title}, raw=True, display_id=True)
+            write = partial(_replace_output, output)
             pause = SECONDS_IN_NOTEBOOK
-        began = last = time.monotonic()
-        line = told = ""
+        start = time.monotonic()
+        last_time = start
+        last_line = line = ""
 
-        def tell(done: float, note: str) -> None:
-            nonlocal last, line, told
+        def update(done: float, note: str) -> None:
+            nonlocal last_time, last_line, line
             now = time.monotonic()
-            line = f"{title}: {done / total:4.0%}  {duration(now - began)}  {note}".rstrip()
-            if now - last > pause:
+            line = f"{title}: {done / total:4.0%}  {duration(now - start)}  {note}".rstrip()
+            if now - last_time > pause:
                 write(line)
-                last, told = now, line
+                last_time = now
+                last_line = line
 
         try:
-            yield tell
+            yield update
         finally:
-            if line != told:
+            if line != last_line:
                 write(line)
 
 
-def _write_again(shown: Any, line: str) -> None:
-    """Replace a notebook's output."""
-    shown.update({"text/plain": line}, raw=True)
+def _replace_output(output: Any, line: str) -> None:
+    """Replace the output of a notebook cell."""
+    output.update({"text/plain": line}, raw=True)
 
 
 @contextmanager
 def say_if_slow(text: str, seconds: float = 3.0) -> Iterator[None]:
-    """Say this if the block takes longer."""
+    """Print a message if the block takes longer."""
     timer = threading.Timer(seconds, say, [text])
     timer.daemon = True
     timer.start()
@@ -95,13 +99,13 @@ def say_if_slow(text: str, seconds: float = 3.0) -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print a line about the work to standard error; in a notebook, to standard output (standard error is red there)."""
+    """Print a line to standard error, or in a notebook to standard output (stderr is red there)."""
     stream = sys.stdout if _find_notebook() is not None else sys.stderr
     stream.write(f"{text}\n")
 
 
 def _find_notebook() -> Callable[..., Any] | None:
-    """The function that displays a value in a notebook, if this runs in one."""
+    """IPython's `display` function, or None outside notebooks."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return None if getattr(shell, "kernel", None) is None else ipython.display.display

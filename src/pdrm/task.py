@@ -1,21 +1,18 @@
-"""A task: a domain and a machine that belong together, resolved once from names, files, texts or objects, and checked once.
+"""A task: a domain and a machine that belong together.
 
-Everything that trains, solves, checks or draws takes a `Task`, so that the machine is chosen in one place.
+Names, files, texts and objects are resolved and checked once, in `Task`. Everything that trains,
+solves, checks or draws takes a `Task`, so the machine is chosen in one place.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
@@ -43,23 +40,26 @@ from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.source_hash import hash_source
 
 if TYPE_CHECKING:
     import gymnasium
 
 Domain = FiniteDomain | WaterWorld | JaxWorld | UserEnvironment
 DomainLike = Domain | FilePath | Callable[[], Any]
-"""A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text, which has more than one line, or a function
-that makes an environment."""
+"""A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text (more than
+one line), or a function that makes an environment."""
 MachineLike = AnyMachine | FilePath
-"""A machine, the path of its file, its name in the catalogue (`./letter` if there is a file of the same name), or its text,
-which has more than one line or begins with a brace."""
+"""A machine, the path of its file, its name in the catalogue (`./letter` is the file of that name),
+or its text (more than one line, or JSON)."""
 
-COUNTED = {"letter": "letter-cra"}
-"""Machines of the catalogue with a counting automaton of their own; for others the stack is simulated (Section 5)."""
-DISCOUNT, DISCOUNTS = 0.99, {"multi-10x10": 0.9, "multi-20x20": 0.9}
-"""The usual discount, and the paper's (Appendix C) for the domains of the catalogue that have another."""
-UNSET = {
+COUNTING_TWINS = {"letter": "letter-cra"}
+"""Catalogue machines that also exist as a counting automaton. For all others, two counters simulate
+the stack (Section 5)."""
+DEFAULT_DISCOUNT = 0.99
+DISCOUNTS = {"multi-10x10": 0.9, "multi-20x20": 0.9}
+"""The paper's discounts (Appendix C) that differ from the default, by domain."""
+ENVIRONMENT_DEFAULTS = {
     "name": "",
     "labels": None,
     "labels_at_reset": None,
@@ -67,24 +67,26 @@ UNSET = {
     "ignore_end": False,
     "remember": None,
 }
-"""Defaults of the arguments that only environments have."""
+"""The arguments of `Task` that apply only to environments, with their defaults."""
 
 
 class Task(Displayed):
     """A domain and a machine that belong together.
 
     Args:
-        domain: A name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text, a `FiniteDomain`, a
-            `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium environment, with `labels` and `name`.
-        machine: A name, a file, a text or a machine (default: the one that the domain comes with).
-        success: The final machine states that mean success (default: those that a rule enters with a reward above 0, or
-            all, if no rule does).
+        domain: A name (`pdrm domains` lists them), the path of a map or `.npz` file, a map's text,
+            a `FiniteDomain`, a `WaterWorld`, a `JaxWorld`, or a function that makes a Gymnasium
+            environment, with `labels` and `name`.
+        machine: A name, a file, a text or a machine (default: the domain's own machine).
+        success: The final machine states that mean success (default: the states entered with a
+            reward above 0, or all final states if there are none).
         folder: The folder that paths are relative to.
-        name: Of an environment, as all that follow, which are as for `pdrm.wrap`.
+        name: The environment's name. This and the remaining arguments apply only to
+            environments; see `pdrm.wrap`.
         labels: A function of observation, action, next observation and info.
         labels_at_reset: A function of observation and info.
-        reward_weight: The factor of the environment's own reward.
-        ignore_end: Continue episodes when the environment says `terminated`.
+        reward_weight: The factor of the environment's reward.
+        ignore_end: Continue episodes when the environment returns `terminated`.
         remember: A function of the environment, called before every step.
 
     >>> Task("maze-5x5")
@@ -95,14 +97,14 @@ class Task(Displayed):
 
     domain: Domain
     machine: AnyMachine
-    """As it was given; `pushdown` and `counting` are what agents learn with."""
+    """The machine as given. Agents learn with `pushdown` or `counting`."""
     name: str
     """The domain's name."""
     success: tuple[str, ...]
     text: str | None
-    """The machine's text; None if it is the one that the domain comes with."""
+    """The machine's text; None for the domain's own machine."""
     warned: bool = False
-    """True if training has warned of common mistakes in it: it does so once."""
+    """True once training has warned of common mistakes in the task."""
 
     def __init__(
         self,
@@ -127,16 +129,16 @@ class Task(Displayed):
         }
         self.domain = _resolve_domain(domain, Path(folder), name, settings)
         self.name = self.domain.name
-        named = getattr(self.domain, "machine", None)
-        own = None if named is None else catalogue(named)
-        given = own if machine is None else find_machine(machine, Path(folder))
-        if given is None:
-            fault = f"domain `{self.name}` comes with no machine"
-            raise NoMachine(fault, fix="give a machine, such as task.pdrm")
-        self.machine = given
+        default_name = getattr(self.domain, "machine", None)
+        default = None if default_name is None else catalogue(default_name)
+        chosen = default if machine is None else find_machine(machine, Path(folder))
+        if chosen is None:
+            fault = f"domain `{self.name}` has no machine of its own"
+            raise NoMachine(fault, fix="name a machine, such as task.pdrm")
+        self.machine = chosen
         self._check_labels()
-        self.text = None if given == own else to_text(given)
-        self.success = find_success(given, success)
+        self.text = None if chosen == default else to_text(chosen)
+        self.success = find_success(chosen, success)
 
     def __repr__(self) -> str:
         return f"Task({self.name!r}, machine {self.machine.name!r})"
@@ -154,35 +156,34 @@ class Task(Displayed):
 
     @property
     def continuous(self) -> bool:
-        """True for WaterWorld, in which only deep agents learn."""
+        """True for WaterWorld, where only deep agents can learn."""
         return isinstance(self.domain, WaterWorld)
 
     @property
     def finite(self) -> FiniteDomain:
-        """The domain, which must be finite."""
+        """The domain; `DoesNotApply` if it is not finite."""
         if isinstance(self.domain, FiniteDomain):
             return self.domain
-        fault = f"`{self.name}` is continuous or has no table of its moves, and this needs a finite domain"
-        fix = 'pdrm.train(task, "ppo"), pdrm.SB3("PPO"), or an agent of your own that acts on task.env()'
+        fault = f"this needs a finite domain, but `{self.name}` is continuous or has no transition table"
+        fix = 'pdrm.train(task, "ppo"), pdrm.SB3("PPO"), or your own agent on task.env()'
         raise DoesNotApply(fault, fix=fix)
 
     @property
     def tested_on(self) -> tuple[Task, ...]:
-        """The tasks for its evaluation: itself, unless its domain has others for that."""
-        if isinstance(self.domain, FiniteDomain) and self.domain.tests:
-            return tuple(
-                Task(one, self.machine, success=self.success) for one in self.domain.tested_on
-            )
-        return (self,)
+        """The tasks used for evaluation: itself, unless the domain has evaluation domains."""
+        if not isinstance(self.domain, FiniteDomain) or not self.domain.tests:
+            return (self,)
+        domains = self.domain.tested_on
+        return tuple(Task(domain, self.machine, success=self.success) for domain in domains)
 
     @property
     def discount(self) -> float:
-        """γ unless one is given, for everything that trains, solves or checks: the paper's for a domain of the catalogue, else 0.99.
+        """Default discount: the paper's for catalogue domains, otherwise 0.99.
 
         >>> Task("multi-10x10").discount, Task("maze-10x10").discount
         (0.9, 0.99)
         """
-        return DISCOUNTS.get(self.name, DISCOUNT) if self.catalogued else DISCOUNT
+        return DISCOUNTS.get(self.name, DEFAULT_DISCOUNT) if self.catalogued else DEFAULT_DISCOUNT
 
     @cached_property
     def pushdown(self) -> PushdownRewardMachine:
@@ -191,29 +192,29 @@ class Task(Displayed):
 
     @cached_property
     def counting(self) -> CountingRewardAutomaton:
-        """The machine as a counting automaton; a stack is simulated with two counters."""
+        """The machine as a counting automaton. A stack is simulated by two counters."""
         if isinstance(self.machine, CountingRewardAutomaton):
             return self.machine
-        known = catalogue(COUNTED[self.machine.name]) if self.counts else None
-        if isinstance(known, CountingRewardAutomaton):
-            return known
+        twin = catalogue(COUNTING_TWINS[self.machine.name]) if self.has_counting_automaton else None
+        if isinstance(twin, CountingRewardAutomaton):
+            return twin
         return pushdown_to_counting(self.machine)
 
     @property
-    def counts(self) -> bool:
-        """True if `counting` is a machine of its own, and does not simulate a stack."""
-        is_known = self.text is None and self.machine.name in COUNTED
-        return is_known or isinstance(self.machine, CountingRewardAutomaton)
+    def has_counting_automaton(self) -> bool:
+        """True if `counting` was written as a counting automaton; False if it simulates a stack."""
+        has_twin = self.text is None and self.machine.name in COUNTING_TWINS
+        return has_twin or isinstance(self.machine, CountingRewardAutomaton)
 
     @cached_property
     def catalogued(self) -> bool:
-        """True if the domain is one of the catalogue's, unchanged."""
+        """True if the domain is an unchanged domain of the catalogue."""
         if isinstance(self.domain, WaterWorld):
             return self.name in SIDES and self.domain == water_world(self.name)
         if not isinstance(self.domain, FiniteDomain) or self.name not in paper_domains():
             return False
-        known = _paper_domain(self.name)
-        return known is self.domain or domain_bytes(known) == domain_bytes(self.domain)
+        original = _paper_domain(self.name)
+        return original is self.domain or domain_bytes(original) == domain_bytes(self.domain)
 
     def env(
         self,
@@ -224,14 +225,15 @@ class Task(Displayed):
         continuous: bool = False,
         render_mode: str | None = None,
     ) -> gymnasium.Env[Any, Any]:
-        """The task as a Gymnasium environment: the domain with the machine on it, for manual stepping and third-party agents.
+        """The task as a Gymnasium environment, for manual stepping and third-party agents.
 
         Args:
             k: As for `pdrm.wrap`.
-            flatten: As for `pdrm.wrap`; every policy of pdrm acts on a dictionary or a flat vector.
+            flatten: As for `pdrm.wrap`. Policies of pdrm accept dictionaries and flat vectors.
             depth: As for `pdrm.wrap`.
-            continuous: WaterWorld takes pushes in any direction, as SAC chooses them.
-            render_mode: "ansi" for a text with the machine's state and stack, "rgb_array" for a picture of the domain.
+            continuous: Continuous actions, for WaterWorld only (SAC needs them).
+            render_mode: "ansi" for text with the machine's state and stack, "rgb_array" for a
+                picture of the domain. Not for your own environments.
 
         >>> env = Task("letter").env(k=1)
         >>> env.reset(seed=0)[0]
@@ -239,6 +241,12 @@ class Task(Displayed):
         """
         from pdrm.product.wrapping import MachineEnv
 
+        if continuous and not self.continuous:
+            raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
+        if render_mode is not None and isinstance(self.domain, JaxWorld | UserEnvironment):
+            fault = f"`render_mode` does not apply to `{self.name}`, which is your own environment"
+            fix = "leave it out; gymnasium.make(…, render_mode=…) in the function that you give"
+            raise DoesNotApply(fault, fix=fix)
         bare: gymnasium.Env[Any, Any]
         settings: Mapping[str, Any] = {"labels": "info"}
         if isinstance(self.domain, JaxWorld):
@@ -246,7 +254,8 @@ class Task(Displayed):
 
             bare = JaxWorldEnv(self.domain)
         elif isinstance(self.domain, UserEnvironment):
-            bare, settings = self.domain.make(), self.domain.settings
+            bare = self.domain.make()
+            settings = self.domain.settings
         elif isinstance(self.domain, WaterWorld):
             from pdrm.domains.environments import WaterEnv
 
@@ -255,8 +264,6 @@ class Task(Displayed):
             from pdrm.domains.environments import FiniteEnv
 
             bare = FiniteEnv(self.domain, render_mode)
-        if continuous and not self.continuous:
-            raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
         return MachineEnv(
             bare,
             self.pushdown,
@@ -269,39 +276,42 @@ class Task(Displayed):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The labels that the domain can emit; none for an environment, which does not say."""
+        """The labels that the domain can emit; empty for an environment, where they are unknown."""
         if isinstance(self.domain, UserEnvironment):
             return ()
         return LABELS if isinstance(self.domain, WaterWorld) else self.domain.labels
 
     @cached_property
     def events_never_emitted(self) -> tuple[str, ...]:
-        r"""Events that the machine's rules read and the domain never emits: most often a misspelling.
+        r"""Events that the machine's rules read but the domain never emits, often misspelt ones.
 
-        >>> Task("letter", "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1").events_never_emitted
+        >>> machine = "events A B C D\nstart u\notherwise stay 0\nu -> u : A | D, 1"
+        >>> Task("letter", machine).events_never_emitted
         ('D',)
         """
         read = frozenset[str]().union(*(events_of(rule.guard) for rule in self.machine.transitions))
-        unheard = read.difference(*self.labels) if self.labels else ()
-        return tuple(event for event in self.machine.events if event in unheard)
+        missing = read.difference(*self.labels) if self.labels else ()
+        return tuple(event for event in self.machine.events if event in missing)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Notes about what is allowed and is more often a mistake."""
+        """Warnings about likely mistakes."""
         if not self.events_never_emitted:
             return ()
-        named = ", ".join(f"`{event}`" for event in self.events_never_emitted)
-        return (f"machine `{self.machine.name}` reads {named}, which `{self.name}` never emits",)
+        events = ", ".join(f"`{event}`" for event in self.events_never_emitted)
+        return (f"machine `{self.machine.name}` reads {events}, which `{self.name}` never emits",)
 
     def _check_labels(self) -> None:
-        """Raise unless the machine can read every label that the domain can emit; if a map names the event, with its line."""
-        emitted, known = frozenset[str]().union(*self.labels), frozenset(self.machine.events)
-        raise_all(self._explain_unknown(event) for event in sorted(emitted - known))
+        """Raise unless the machine can read every label that the domain can emit."""
+        emitted = frozenset[str]().union(*self.labels)
+        unknown = emitted.difference(self.machine.events)
+        raise_all(self._unknown_event_error(event) for event in sorted(unknown))
         for label in self.labels:
             self.machine.alphabet.check(label)
 
-    def _explain_unknown(self, event: str) -> UnknownEvent:
-        """The error that the domain emits an event that the machine does not have."""
+    def _unknown_event_error(self, event: str) -> UnknownEvent:
+        """The error for an event that the machine does not have, with its line if a map names
+        it."""
         where = self.domain.sources.get(event) if isinstance(self.domain, FiniteDomain) else None
         fix = f"add `{event}` to the machine's `events` line; no rule has to read it"
         fix = suggest(event, (*self.events_never_emitted, *self.machine.events), fix)
@@ -309,7 +319,10 @@ class Task(Displayed):
         return UnknownEvent(fault, where=where, fix=fix, word=event)
 
     def record(self) -> dict[str, Any]:
-        """The task as JSON values, for the spec of a run: your own domain by the hash of its file, an environment by its name."""
+        """The task as JSON values, for the spec of a run.
+
+        Domains of your own are identified by the hash of their file, environments by their source.
+        """
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
         if isinstance(self.domain, UserEnvironment | JaxWorld):
             record["environment"] = {
@@ -330,109 +343,38 @@ class Task(Displayed):
 
 
 def task_for(
-    given: Task | DomainLike, machine: MachineLike | None = None, success: str | Sequence[str] = ()
+    task: Task | DomainLike, machine: MachineLike | None = None, success: str | Sequence[str] = ()
 ) -> Task:
-    """The task that is given, or made of a domain; with another machine and success, if these are given, too.
+    """A task, or the task of a domain; optionally with another machine and success.
 
     >>> task_for("letter"), task_for(Task("maze-5x5"), success="lost").success
     (Task('letter', machine 'letter'), ('lost',))
     """
-    if not isinstance(given, Task):
-        return Task(given, machine, success=success)
+    if not isinstance(task, Task):
+        return Task(task, machine, success=success)
     if machine is None and not success:
-        return given
-    return Task(given, given.machine if machine is None else machine, success=success)
-
-
-def hash_source(made: Any) -> str:
-    """A hash of what a class or function does: of its source, what it captured, and what it uses of its own module.
-
-    >>> def labels_for(goal): return lambda place: place == goal
-    >>> first, other = labels_for(1), labels_for(2)
-    >>> hash_source(first) == hash_source(labels_for(1)), hash_source(first) == hash_source(other)
-    (True, False)
-    """
-    return hashlib.sha256(repr(_list_parts(made, set())).encode()).hexdigest()[:16]
-
-
-def _list_parts(made: Any, listed: set[int]) -> list[Any]:
-    """What decides a function, a class or a value, as nested lists of text. listed: functions and classes that are listed already."""
-    text, parts = "", list[Any]()
-    match made:
-        case FunctionType() | type() if id(made) in listed:
-            text = made.__qualname__
-        case FunctionType() | type():
-            listed.add(id(made))
-            parts = [_read_source(made), *_find_used(made)]
-        case partial():
-            parts = [made.func, made.args, made.keywords]
-        case MethodType():
-            parts = [made.__self__, made.__func__]
-        case Mapping():
-            parts = [one for item in made.items() for one in item]
-        case list() | tuple() | set() | frozenset():
-            parts = list(made) if isinstance(made, Sequence) else sorted(made, key=repr)
-        case np.ndarray():
-            parts = [made.dtype.str, made.shape, made.tobytes()]
-        case None | str() | bytes() | int() | float():
-            text = repr(made)
-        case _:
-            text = type(made).__qualname__
-            if callable(made) or is_dataclass(made):
-                parts = [type(made), made.__getstate__()]
-    return [text, *(_list_parts(one, listed) for one in parts)]
-
-
-def _read_source(made: FunctionType | type) -> str:
-    """The source, or the name if that is unknown."""
-    try:
-        return inspect.getsource(made)
-    except (OSError, TypeError):
-        return f"{made.__module__}.{made.__qualname__}"
-
-
-def _find_used(made: FunctionType | type) -> list[Any]:
-    """What a function captured, and what it or a class uses of the module it stands in: functions, classes and values."""
-    functions = [made] if isinstance(made, FunctionType) else list(vars(made).values())
-    found: list[Any] = []
-    for one in functions:
-        if isinstance(one, FunctionType):
-            captured = inspect.getclosurevars(one).nonlocals
-            found += [one.__defaults__, one.__kwdefaults__, captured]
-            names: set[str] = set()
-            codes = [one.__code__]
-            while codes:
-                code = codes.pop()
-                names.update(code.co_names)
-                codes += [part for part in code.co_consts if isinstance(part, CodeType)]
-            used = {name: one.__globals__[name] for name in sorted(names & one.__globals__.keys())}
-            found += [
-                value
-                for value in used.values()
-                if getattr(value, "__module__", made.__module__) == made.__module__
-                and not isinstance(value, ModuleType)
-            ]
-    return found
+        return task
+    return Task(task, task.machine if machine is None else machine, success=success)
 
 
 def largest_reward(domain: Domain, machine: AnyMachine) -> float:
-    """The largest reward, or loss, that a step of the domain or a rule of the machine pays.
+    """The largest absolute reward of a step of the domain or a rule of the machine.
 
     >>> task = Task("letter")
     >>> largest_reward(task.domain, task.machine)
     1.0
     """
-    own = 0.0
+    largest = max(abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise))
     if isinstance(domain, FiniteDomain):
-        own = float(abs(domain.arrays.reward[domain.arrays.probability > 0]).max(initial=0.0))
-    return max(
-        own, *(abs(float(rule.reward)) for rule in (*machine.transitions, machine.otherwise))
-    )
+        rewards = domain.arrays.reward[domain.arrays.probability > 0]
+        largest = max(largest, float(abs(rewards).max(initial=0.0)))
+    return largest
 
 
 def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tuple[str, ...]:
-    """The final states that mean success: those given. By default those that a rule enters with a reward above 0; all, if
-    no rule does.
+    """The final states that mean success, checked against the machine.
+
+    By default the states that a rule enters with a reward above 0, or all if there are none.
 
     >>> find_success(catalogue("treasure-maze"))
     ('home',)
@@ -441,57 +383,59 @@ def find_success(machine: AnyMachine, success: str | Sequence[str] = ()) -> tupl
     for state in states:
         if state not in machine.final:
             fault = f"`{state}` is not a final state of machine `{machine.name}`"
-            named = ", ".join(machine.final) or "those of a `final` line"
-            raise UnknownChoice(fault, fix=f"name one of {named}, or leave `success` out")
+            known = ", ".join(machine.final) or "a `final` line"
+            raise UnknownChoice(fault, fix=f"choose from {known}, or leave `success` out")
     if states:
         return states
-    paid = {rule.target for rule in (*machine.transitions, machine.otherwise) if rule.reward > 0}
-    return tuple(state for state in machine.final if state in paid) or machine.final
+    rules = (*machine.transitions, machine.otherwise)
+    rewarded = {rule.target for rule in rules if rule.reward > 0}
+    return tuple(state for state in machine.final if state in rewarded) or machine.final
 
 
 @cache
 def _paper_domain(name: str) -> FiniteDomain:
-    """Built once: the large mazes take a second."""
+    """Cached, because the large mazes take a second to build."""
     return paper_domain(name)
 
 
-def _resolve_domain(given: object, folder: Path, name: str, settings: Mapping[str, Any]) -> Domain:
-    """The domain that is given: itself, or by a name, a file, a map's text or a function that makes an environment."""
-    if callable(given):
+def _resolve_domain(domain: object, folder: Path, name: str, settings: Mapping[str, Any]) -> Domain:
+    """The domain of a `DomainLike`; `name` and `settings` are those of an environment."""
+    if callable(domain):
         if settings["labels"] is None or not name:
             fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
             raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
-        return UserEnvironment(name, given, settings)
-    if {"name": name, **settings} != UNSET:
-        fault = f"{', '.join(UNSET)} can only be set of a function that makes an environment"
-        fix = "give the function: pdrm.Task(lambda: gymnasium.make(…), machine, …); a domain has its own events"
+        return UserEnvironment(name, domain, settings)
+    if {"name": name, **settings} != ENVIRONMENT_DEFAULTS:
+        arguments = ", ".join(ENVIRONMENT_DEFAULTS)
+        fault = f"{arguments} apply only to a function that makes an environment"
+        fix = "pdrm.Task(lambda: gymnasium.make(…), machine, …); a domain has its own events"
         raise BadSetting(fault, fix=fix)
-    if isinstance(given, Task):
-        return given.domain
-    if isinstance(given, str | os.PathLike):
-        return _find_domain(given, folder)
-    if isinstance(given, WaterWorld):
-        return replace(given, continuous=False)  # the agent says which kind of action it chooses
-    if isinstance(given, FiniteDomain | UserEnvironment | JaxWorld):
-        return given
+    if isinstance(domain, Task):
+        return domain.domain
+    if isinstance(domain, str | os.PathLike):
+        return _find_domain(domain, folder)
+    if isinstance(domain, WaterWorld):
+        return replace(domain, continuous=False)  # `Task.env` chooses the kind of action
+    if isinstance(domain, FiniteDomain | UserEnvironment | JaxWorld):
+        return domain
     fix = "give a name, a file, or a function that makes an environment, with `labels` and a `name`"
-    raise WrongKind(f"{given!r:.60} is not a domain", fix=fix)
+    raise WrongKind(f"{domain!r:.60} is not a domain", fix=fix)
 
 
-def _find_domain(given: FilePath, folder: Path) -> Domain:
+def _find_domain(path: FilePath, folder: Path) -> Domain:
     """The domain of a name, a file or a map's text."""
-    word = str(given)
-    if given in SIDES:
+    word = str(path)
+    if path in SIDES:
         return water_world(word)
-    if given in paper_domains():
+    if path in paper_domains():
         return _paper_domain(word)
     if "\n" in word:
         return parse_map_file(word, "map")
-    return find_domain(given if means_name(given, paper_domains(), folder) else folder / given)
+    return find_domain(path if means_name(path, paper_domains(), folder) else folder / path)
 
 
 def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
-    """The machine that is given: itself, or by the name, file or text that is given; files are looked for in the folder.
+    """The machine of a `MachineLike`. Paths are relative to the folder.
 
     >>> find_machine("letter").name
     'letter'
@@ -508,7 +452,7 @@ def find_machine(machine: MachineLike, folder: Path = Path()) -> AnyMachine:
 
 
 def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
-    """The machine as a pushdown one; `CannotTranslate` for more than one counter.
+    """The machine as a pushdown reward machine; `CannotTranslate` if it has several counters.
 
     >>> pushdown_machine("letter").stack, pushdown_machine("letter-counting").stack
     (('#', 'A'), ('#', '□'))

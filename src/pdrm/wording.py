@@ -1,4 +1,4 @@
-"""The parts of a message: a place in a text, words that are nearly right, the line that called the package."""
+"""The parts of a message: locations, spelling suggestions, plurals, and the caller's line."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 SHOWN_WIDTH = 120
-"""The most characters of an offending line that a message quotes."""
+"""Maximum number of characters of an offending line that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in a source text: 1-based line and column, and the line itself for the caret; in JSON, the keys that lead there.
+    """A source location: 1-based line and column with the line's text, or in JSON a path of keys.
 
     >>> print(Where("t.pdrm", 2, 4, "u0 => u1"), Where("t.json", path="rules[3].label"), sep=", ")
     t.pdrm:2:4, t.json: rules[3].label
@@ -40,9 +40,9 @@ class Where:
         return f"{margin} |\n{self.line} | {shown}\n{margin} | {caret}"
 
 
-def tell(said: str, where: Where | None, fix: str) -> str:
-    """An error or a warning as text: what is said, the place and the fix."""
-    lines = [said]
+def format_message(message: str, where: Where | None, fix: str) -> str:
+    """An error or warning with its location and fix."""
+    lines = [message]
     if where is not None:
         lines.append(f"  --> {where}")
         if where.line:
@@ -52,44 +52,55 @@ def tell(said: str, where: Where | None, fix: str) -> str:
     return "\n".join(lines)
 
 
-def name_alike(word: str, known: Iterable[str], alike: float = 0.66) -> str:
-    """The known word that is spelled almost as this one is ("" if there is none); `alike` is the least similarity, up to 1.
+def name_alike(word: str, known: Iterable[str], cutoff: float = 0.66) -> str:
+    """The closest known word, or "" if none has a similarity of at least `cutoff`.
 
-    >>> name_alike("shoe", ["sock", "Shoes"]), name_alike("shoe", ["sock"]), name_alike("rde", ["red"])
-    ('Shoes', '', 'red')
+    >>> name_alike("shoe", ["sock", "Shoes"]), name_alike("shoe", ["sock"])
+    ('Shoes', '')
     """
-    words = {one.casefold(): one for one in known}
-    close = get_close_matches(word.casefold(), words, n=1, cutoff=alike)
+    words = {name.casefold(): name for name in known}
+    close = get_close_matches(word.casefold(), words, n=1, cutoff=cutoff)
     return words[close[0]] if close else ""
 
 
 def suggest(word: str, known: Iterable[str], fix: str) -> str:
-    """A fix: the known word that is spelled almost as this one is, if there is one, or else another way out."""
+    """A fix that suggests the closest known word, if any, before another fix."""
     like = name_alike(word, known)
     return f"did you mean `{like}`? (or {fix})" if like else fix
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or one that begins so, or lists the few there are.
+    """A hint with the closest known word or a completion of the name, otherwise the known words.
 
     >>> did_you_mean("fina", ["final_state"]), did_you_mean("sarsa", ["summary"])
     ('did you mean `final_state`?', 'known: `summary`')
     """
     words = list(dict.fromkeys(known))
-    begun = (word for word in words if name and word.startswith(name))
-    close = name_alike(name, words, 0.7) or next(begun, "")
+    completions = (word for word in words if name and word.startswith(name))
+    close = name_alike(name, words, 0.7) or next(completions, "")
     if close:
         return f"did you mean `{close}`?"
     shown = ", ".join(f"`{word}`" for word in words[:8])
     return f"known: {shown}{', …' if len(words) > 8 else ''}" if words else ""
 
 
-def count_to_caller() -> int:
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "counter"), plural(1_200, "state")
+    ('1 counter', '1,200 states')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def caller_stacklevel() -> int:
     """The `stacklevel` of the line that called the package, past the wrappers of Gymnasium."""
-    frame, level = sys._getframe(1), 1
+    frame = sys._getframe(1)
+    level = 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
         "pdrm",
         "gymnasium",
     ):
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level += 1
     return level

@@ -180,7 +180,7 @@ def reading_targets(machine):
 
 def pushes(machine, here):
     """The silent moves from here that leave the stack higher than they found it."""
-    moves = machine._settle(None, here, []).moves
+    moves = machine._run_silent_moves(None, here, []).moves
     return sum(len(move.after.stack) > len(move.before.stack) for move in moves)
 
 

@@ -3,7 +3,8 @@
 import copy
 import pickle
 
-from pdrm.errors import WARNINGS, BadSetting, PdrmError, SeveralErrors, Where, explanations
+from pdrm.errors import BadSetting, PdrmError, SeveralErrors, Where, explanations
+from pdrm.task_warnings import WARNINGS
 
 EVERY = (PdrmError, *PdrmError.__subclasses__(), *BadSetting.__subclasses__())
 KINDS = [kind for kind in EVERY if kind is not SeveralErrors]

@@ -6,7 +6,7 @@ from pdrm.errors import CannotWrite
 from pdrm.experiments.study import run_study
 from pdrm.files import ensure_folder
 from pdrm.learning.run import train
-from pdrm.paper.evidence import Evidence
+from pdrm.paper.judging import Evidence
 from pdrm.paper.report import write_report
 
 

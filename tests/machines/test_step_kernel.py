@@ -47,7 +47,7 @@ def test_equal_stacks_are_the_same_node(first, second):
 def test_room_keeps_the_numbers_and_doubles():
     stacks = Stacks.empty(3, capacity=3)
     node = stacks.node_of((2, 1))
-    with pytest.raises(StackFull, match="room for 3 stacks only"):
+    with pytest.raises(StackFull, match="for 3 stacks only"):
         stacks.node_of((3, 2, 1))
     assert stacks.reserve(0) is stacks
     larger = stacks.reserve()

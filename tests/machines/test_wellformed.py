@@ -99,3 +99,12 @@ def test_places_that_are_given_are_kept():
         with pytest.raises(PdrmError) as caught:
             build()
         assert caught.value.where == here
+
+
+def test_each_unknown_name_has_its_own_suggestion():
+    reads = And((Event("kay"), Event("zzzzzz")))
+    with pytest.raises(PdrmError) as caught:
+        machine(rule(guard=reads), events=("key",))
+    fixes = {error.word: error.fix for error in caught.value.errors}
+    assert "`key`" in fixes["kay"]
+    assert "`key`" not in fixes["zzzzzz"]

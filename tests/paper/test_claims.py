@@ -8,9 +8,9 @@ import pytest
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.study import run_study
 from pdrm.paper.claims import CLAIMS, judge_claims
-from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from pdrm.paper.facts import FACTS
 from pdrm.paper.figures import EVERY, STUDIES, study
+from pdrm.paper.judging import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence
 from tests.experiments.small import keep_small_facts
 
 ROWS = (

@@ -9,9 +9,9 @@ from pdrm.errors import UnknownStudy
 from pdrm.language.loading import catalogue
 from pdrm.paper import claims
 from pdrm.paper.claims import judge_physics
-from pdrm.paper.evidence import NOT_RUN, ClaimPart, Evidence
 from pdrm.paper.figures import WATER_READINGS, study
 from pdrm.paper.generated_tasks import draw_maze, draw_places, draw_sequences
+from pdrm.paper.judging import NOT_RUN, ClaimPart, Evidence
 from pdrm.paper.readings import (
     READINGS,
     about_readings,

@@ -11,8 +11,8 @@ import pytest
 from pdrm.experiments.study import run_study
 from pdrm.paper import facts
 from pdrm.paper.claims import CLAIMS, judge_claims
-from pdrm.paper.evidence import Evidence
 from pdrm.paper.figures import DEEP, figures, study
+from pdrm.paper.judging import Evidence
 from pdrm.paper.recorded import known_lines
 from pdrm.paper.report import k_section, sizes_section, write_report
 from tests.experiments.small import keep_small_facts

@@ -12,8 +12,8 @@ from pdrm.domains.water import WaterWorld
 from pdrm.experiments.curves import Curves, Store
 from pdrm.experiments.study import run_study
 from pdrm.paper.claims import CLAIMS, judge_claims
-from pdrm.paper.evidence import Evidence
 from pdrm.paper.figures import DEEP, RECURRENT, WITH, WITHOUT, study
+from pdrm.paper.judging import Evidence
 from pdrm.paper.recorded import FOLDER, known_lines, recorded_curves
 from pdrm.paper.report import write_report
 

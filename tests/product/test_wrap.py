@@ -75,7 +75,7 @@ def test_success_is_told_as_in_a_task():
     ):
         steps = played(pdrm.wrap(Script(word, "truncated"), two, "info", success=success))
         assert [step[4]["is_success"] for step in steps[1:]] == expected
-    with pytest.raises(pdrm.PdrmError, match="name one of good, bad"):
+    with pytest.raises(pdrm.PdrmError, match="good, bad"):
         pdrm.wrap(Script([None]), two, "info", success="goood")
     endless = "name m\nevents A\nstack #\nstart u\notherwise stay 0\nu -> u : A, # / #, 1"
     assert "is_success" not in played(pdrm.wrap(Script([None, A]), endless, "info"))[-1][4]

@@ -15,7 +15,7 @@ import numpy as np
 
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, Floats, World
-from pdrm.machines.tables import Table, settle_table, tabulate
+from pdrm.machines.tables import Table, run_silent_table, tabulate
 from pdrm.task import Task
 from tests.properties.plain_product import Case
 from tests.properties.summaries import draw_case
@@ -143,7 +143,7 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
 
 def best(solver: WholeStack, place: int, state: int, stack: tuple[int, ...]) -> float:
     """The value of a configuration."""
-    state, stack, paid = settle_table(solver.table, state, stack)
+    state, stack, paid = run_silent_table(solver.table, state, stack)
     if state >= solver.table.first_final or solver.world.terminal[place]:
         return paid
     values = solver.action_values(place, state, stack)

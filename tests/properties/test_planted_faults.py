@@ -231,13 +231,13 @@ def test_an_expression_that_forgets_to_repeat(monkeypatch):
 
 
 def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
-    readings = Part.readings
+    rules = Part.rules
 
     def pays(self, state, top):
         finished = state in self.machine.final
-        return [(ALWAYS, Otherwise.stay(1))] if finished else readings(self, state, top)
+        return [(ALWAYS, Otherwise.stay(1))] if finished else rules(self, state, top)
 
-    monkeypatch.setattr(Part, "readings", pays)
+    monkeypatch.setattr(Part, "rules", pays)
     with pytest.raises(AssertionError, match="pays"):
         combining.check(seed=1, combinations=20, words=20)
 
@@ -247,7 +247,7 @@ def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
 
     def hurry(self, head):
         place, top = head
-        resolved = self._settle(place)
+        resolved = self._evaluate_when(place)
         return moves(self, head) if resolved == place else [DraftMove(None, resolved, (top,), 0.0)]
 
     monkeypatch.setattr(Product, "_moves", hurry)
@@ -296,9 +296,9 @@ def test_a_lint_that_forgets_what_lies_below(monkeypatch):
 
 def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
     def generous(moves):
-        return [loop._replace(paid=loop.paid + 3) for loop in findings.find_paying_loops(moves)]
+        return [loop._replace(reward=loop.reward + 3) for loop in findings.find_reward_loops(moves)]
 
-    monkeypatch.setattr(task_findings.task_findings, "find_paying_loops", generous)
+    monkeypatch.setattr(task_findings.task_findings, "find_reward_loops", generous)
     with pytest.raises(AssertionError, match=r"the loop pays|going on pays"):
         task_findings.check(seed=0, tasks=200)
 

@@ -38,7 +38,7 @@ from pdrm.machines.tables import (
     Symbols,
     TableStep,
     begin_table,
-    settle_table,
+    run_silent_table,
     tabulate,
 )
 from pdrm.machines.transitions import Configuration, Stack
@@ -296,7 +296,7 @@ class Solution:
         machine = self.machine
         state = self._find_name("state", u, self._states)
         symbols = (1 + self._find_name("stack symbol", one, machine.stack) for one in stack)
-        return settle_table(self.solver.table, state, tuple(symbols))
+        return run_silent_table(self.solver.table, state, tuple(symbols))
 
     def _find_name(self, kind: str, name: str, names: tuple[str, ...]) -> int:
         if name not in names:

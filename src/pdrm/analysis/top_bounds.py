@@ -14,7 +14,7 @@ import numpy as np
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.values_kernel import narrow_by_top
 from pdrm.errors import BadSetting, NoDiscount
-from pdrm.machines.tables import UNDEFINED_MOVE, Table
+from pdrm.machines.tables import NO_MOVE, Table
 from pdrm.product.finite_kernel import FiniteProduct, Floats
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -67,7 +67,7 @@ def bound_all(
         discount: γ.
         outcomes: The outcomes of an action, at most.
     """
-    silent_paid = table.reward[table.silent[table.silent != UNDEFINED_MOVE]]
+    silent_paid = table.reward[table.silent[table.silent != NO_MOVE]]
     ends, slopes = [], []
     for extreme in (np.min, np.max):
         paid = extreme(own, initial=0.0)
@@ -177,7 +177,7 @@ def measure_silence(table: Table) -> Silence:
     """The most that one symbol takes to go; and by state the states in which it is gone."""
     for state, symbol in np.argwhere(table.silent >= 0).tolist():
         u, left, moves = state, [symbol], 0
-        while left and (move := int(table.silent[u, left[-1]])) != UNDEFINED_MOVE:
+        while left and (move := int(table.silent[u, left[-1]])) != NO_MOVE:
             del left[len(left) - table.pops[move] :]
             left += table.push[move, : table.pushes[move]].tolist()
             u, moves = int(table.target[move]), moves + 1

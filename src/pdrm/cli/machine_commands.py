@@ -31,6 +31,7 @@ from pdrm.cli.output import (
     print_json,
 )
 from pdrm.errors import BadSetting, CannotWrite, TaskWarning
+from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.domains.finite_domain import FiniteDomain
@@ -301,13 +302,12 @@ def _refuse_to_overwrite(file: str, output: Path) -> None:
 def _size(machine: AnyMachine) -> str:
     """The machine's kind and numbers in a line."""
     if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
-        kind = f"counting reward automaton with {machine.counters} counters"
-    elif machine.leaves_stack:
+        kind = f"counting reward automaton with {plural(machine.counters, 'counter')}"
+    elif machine.is_reward_machine:
         kind = "reward machine"
     else:
-        kind = f"pushdown reward machine with {len(machine.stack)} stack symbols"
-    counts = f"{len(machine.states)} states, {len(machine.transitions)} rules"
-    return f"{kind}, {counts}; otherwise {machine.otherwise}"
+        kind = f"pushdown reward machine with {plural(len(machine.stack), 'stack symbol')}"
+    return f"{kind}, {machine.size_text}; otherwise {machine.otherwise}"
 
 
 # --- `pdrm domains`: the domains there are, or the map, the starts and the states of one.

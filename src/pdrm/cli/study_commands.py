@@ -102,7 +102,7 @@ def claims(
         _claim_readings(folder, seeds, details=details, as_json=as_json)
         return
     from pdrm.paper.claims import judge_claims
-    from pdrm.paper.evidence import Evidence
+    from pdrm.paper.judging import Evidence
 
     evidence = Evidence(folder, seeds)
     if not evidence.anything:
@@ -241,8 +241,8 @@ def reproduce(
     Stop with Ctrl-C; the same command resumes. Example: pdrm reproduce letter --seeds 2
     """
     from pdrm.paper.claims import judge_claims
-    from pdrm.paper.evidence import Evidence, write_claims
     from pdrm.paper.figures import DEEP, figures, study
+    from pdrm.paper.judging import Evidence, write_claims
     from pdrm.paper.recorded import known_lines
     from pdrm.paper.report import write_report
 

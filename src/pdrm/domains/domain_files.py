@@ -26,9 +26,9 @@ from pdrm.files import (
     MAX_DOMAIN_BYTES,
     Arrays,
     FilePath,
+    check_all,
     encode_arrays,
     means_name,
-    need,
     parse_record,
     read_arrays,
     read_bytes,
@@ -184,12 +184,14 @@ def _read_words(array: npt.NDArray[Any]) -> dict[str, Any]:
     """Parse the words of a file and check their types."""
     words = parse_record(str(array).encode("utf-8", "surrogatepass"))
     version = words.get("pdrm_domain", VERSION)
-    need((version == VERSION, f"it has version {version}, and this program supports {VERSION}"))
+    check_all(
+        (version == VERSION, f"it has version {version}, and this program supports {VERSION}")
+    )
     for field, kind in PLAIN.items():
-        need((isinstance(words.get(field), kind), f"`{field}` cannot be {words.get(field)!r}"))
+        check_all((isinstance(words.get(field), kind), f"`{field}` cannot be {words.get(field)!r}"))
     for texts in (*words["labels"], *(words.get(field) or [] for field in LISTS)):
         valid = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-        need((valid, f"`labels`, {', '.join(LISTS)} are not lists of strings"))
+        check_all((valid, f"`labels`, {', '.join(LISTS)} are not lists of strings"))
     return words
 
 

@@ -16,7 +16,7 @@ from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label, pick
 from pdrm.domains.paper_domains import domain as domain_called
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
 from pdrm.errors import BadAction, BadDomainSetting
-from pdrm.wording import count_to_caller
+from pdrm.wording import caller_stacklevel
 
 Floats = npt.NDArray[np.float32]
 DIRECTIONS = np.array(water.PUSHES, np.float32)
@@ -69,7 +69,7 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
             example = "".join(self.metadata["render_modes"][:1])
             gymnasium.logger.warn(
                 f'nothing is drawn without a render_mode: give render_mode="{example}"',
-                stacklevel=count_to_caller(),
+                stacklevel=caller_stacklevel(),
             )
             return None
         if self.state is None:

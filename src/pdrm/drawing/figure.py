@@ -342,7 +342,7 @@ def make_figure(machine: AnyKind) -> Figure:
     parallel: dict[tuple[str, str], list[tuple[EdgeLine, str]]] = defaultdict(list)
     names: set[str] = {"z", *machine.events, *machine.states, *machine.final}
     for rule in machine.transitions:
-        line = make_line(rule, machine.events, stack=not machine.leaves_stack)
+        line = make_line(rule, machine.events, stack=not machine.is_reward_machine)
         text = "" if rule.where is None else rule.where.text
         parallel[rule.source, rule.target].append((line, text))
         names.update(line.names())

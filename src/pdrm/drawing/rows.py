@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, overload
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.drawing.tikz import escape_prose
 from pdrm.drawing.trace import align
-from pdrm.errors import NotHere, did_you_mean
+from pdrm.errors import UnknownName, did_you_mean
 from pdrm.lazy import make_frame
 
 SHOWN = 20
@@ -122,7 +122,7 @@ class Rows(Sequence[R_co]):
             records = self._records()
             if records and index not in records[0]:
                 fix = did_you_mean(index, records[0])
-                raise NotHere(f"the table has no column `{index}`", fix=fix)
+                raise UnknownName(f"the table has no column `{index}`", fix=fix)
             return [record.get(index) for record in records]
         chosen = range(self._count)[index]
         if isinstance(chosen, range):

@@ -12,6 +12,7 @@ from pdrm.drawing.figure import make_line, spell, spell_number
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import Configuration, MachineRun, Rule, Stack, Step
+from pdrm.wording import plural
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
 """The columns of a trace, in the order of `TraceRow`."""
@@ -40,7 +41,7 @@ AnyStep = Step | CountingStep
 
 def trace_run(run: MachineRun[AnyStep]) -> list[TraceRow]:
     """The rows of a run. Step 0 contains the silent moves before the first label."""
-    stack = not run.leaves_stack
+    stack = not run.is_reward_machine
     steps = enumerate(run.steps)
     return [row for number, step in steps for row in _rows(step, str(number), stack=stack)]
 
@@ -59,8 +60,7 @@ def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
         parts = [] if step.label is None else [_rule(step.rule, step.before.state, target)]
         silent = step.moves - len(parts)
         if silent:  # a step only counts them
-            moves = f"{silent:,} silent move{'' if silent == 1 else 's'}"
-            parts.append(f"{moves} to {step.after.state}")
+            parts.append(f"{plural(silent, 'silent move')} to {step.after.state}")
         yield TraceRow(
             number,
             label,
@@ -97,9 +97,7 @@ def describe_end(run: MachineRun[AnyStep]) -> str:
     configuration = str(after)
     if isinstance(after, Configuration):
         configuration = f"{after.state}, {write_stack(after.stack)}"
-    unread = ""
-    if run.unread:
-        unread = f", {run.unread} label{'' if run.unread == 1 else 's'} left unread"
+    unread = f", {plural(run.unread, 'label')} left unread" if run.unread else ""
     end = f"not ended: in {configuration}"
     if run.finished:
         end = f"ended in {configuration} (final){unread}"

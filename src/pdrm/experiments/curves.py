@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.errors import NotHere
+from pdrm.errors import UnknownName
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.statistics import (
     Numbers,
@@ -135,7 +135,9 @@ class Curves:
         unit, at = self.unit if x is None else UNIT_OF[x], self.at
         if unit != self.unit:
             if self.across is None:
-                raise NotHere(f"the {x} of {self.line.name} were not recorded", fix="leave x out")
+                raise UnknownName(
+                    f"the {x} of {self.line.name} were not recorded", fix="leave x out"
+                )
             at = self.across.mean(axis=0).astype(np.int64)
         values, optimum, shown = self.returns, self.highest, y
         if y == "success":

@@ -18,9 +18,9 @@ from pdrm.errors import (
     BadRunFolder,
     BadStudy,
     Interrupted,
-    NotHere,
     NotRecorded,
     PdrmError,
+    UnknownName,
     did_you_mean,
 )
 from pdrm.experiments.curves import (
@@ -257,7 +257,7 @@ class Results:
         ]
         if len(found) != 1:
             count = "several lines" if found else "no line"
-            raise NotHere(f"there is {count} `{name}`", fix=did_you_mean(name, by_name))
+            raise UnknownName(f"there is {count} `{name}`", fix=did_you_mean(name, by_name))
         return found[0]
 
     def __repr__(self) -> str:

@@ -216,7 +216,11 @@ class CountingQ(QLearning):
 
     def defaults_for(self, task: Task) -> dict[str, Any]:
         found = super().defaults_for(task)
-        return found if task.counts else {**found, "operations_per_episode": OPERATIONS}
+        return (
+            found
+            if task.has_counting_automaton
+            else {**found, "operations_per_episode": OPERATIONS}
+        )
 
 
 @settings_class

@@ -29,7 +29,8 @@ from pdrm.learning.settings import (
     field_values,
     plain,
 )
-from pdrm.task import Task, hash_source
+from pdrm.source_hash import hash_source
+from pdrm.task import Task
 
 if TYPE_CHECKING:
     import numpy as np

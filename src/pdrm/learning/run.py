@@ -19,8 +19,8 @@ from pdrm.errors import (
     ConflictingOptions,
     Interrupted,
     NeverSucceeded,
-    NotHere,
     PdrmError,
+    UnknownName,
     WrongPolicy,
     warn_caller,
 )
@@ -96,7 +96,7 @@ class Run:
     def __getattr__(self, name: str) -> Any:
         fault = f"a run has no attribute {name!r}"
         raise (
-            NotHere(fault, fix=NAMES_ELSEWHERE[name])
+            UnknownName(fault, fix=NAMES_ELSEWHERE[name])
             if name in NAMES_ELSEWHERE
             else AttributeError(fault)
         )

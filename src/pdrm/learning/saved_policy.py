@@ -15,7 +15,7 @@ from pdrm.files import (
     FilePath,
     Fingerprint,
     blaming_policy,
-    need,
+    check_all,
     read_arrays,
     reading_policy,
     within,
@@ -121,7 +121,7 @@ def load_table(file: Path) -> TabularPolicy:
     """The policy of any tabular agent in a `.npz` file and its `.json`."""
     with reading_policy(file) as description:
         data = file.read_bytes()
-        need(
+        check_all(
             (Fingerprint.of(data).sha256 == description["sha256"], "its fingerprint differs"),
             (description.get("pdrm_policy") == VERSION, f"it is not of version {VERSION}"),
         )
@@ -151,7 +151,7 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
         limits = most, nodes - 1, MAX_STATE, len(states) - 1, nodes - 1
         bounded = zip(indices, limits, strict=True)
         right = all(one.dtype.kind == "i" and within(one, 0, last) for one, last in bounded)
-        need(
+        check_all(
             (right, "an index is out of bounds"),
             (value.shape == (len(seen[0]), width), f"its rows are not of {width} values"),
         )

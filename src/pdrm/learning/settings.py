@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transf
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
 from pdrm.lazy import NAMES_ELSEWHERE
 from pdrm.product.observation import View, view_of
-from pdrm.task import DISCOUNTS, hash_source
+from pdrm.source_hash import hash_source
+from pdrm.task import DISCOUNTS
 
 if TYPE_CHECKING:
     from pdrm.task import Task

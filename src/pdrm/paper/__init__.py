@@ -1,6 +1,6 @@
 """The paper: its figures, its claims and readings, the runs recorded with the package, and the report.
 
-Read in this order: `figures` (the paper's studies as data), `evidence` (a claim and how it is judged), `claims` (every claim),
+Read in this order: `figures` (the paper's studies as data), `judging` (a claim and how it is judged), `claims` (every claim),
 `readings` and `generated_tasks` (the figures if the paper is read otherwise), `recorded` (runs that took too long to repeat), `report`
 (one self-contained page; `claims_section` is a part of it).
 """

@@ -13,7 +13,17 @@ from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves
 from pdrm.experiments.study import Study
 from pdrm.language.loading import catalogue
-from pdrm.paper.evidence import (
+from pdrm.paper.facts import theory_facts
+from pdrm.paper.figures import (
+    COUNTERFACTUAL,
+    HIERARCHICAL,
+    PLAIN,
+    RECURRENT,
+    WATER_MAPS,
+    WITH,
+    WITHOUT,
+)
+from pdrm.paper.judging import (
     HOLDS,
     NOT_RUN,
     Claim,
@@ -30,16 +40,6 @@ from pdrm.paper.evidence import (
     or_never,
     rule,
     success,
-)
-from pdrm.paper.facts import theory_facts
-from pdrm.paper.figures import (
-    COUNTERFACTUAL,
-    HIERARCHICAL,
-    PLAIN,
-    RECURRENT,
-    WATER_MAPS,
-    WITH,
-    WITHOUT,
 )
 from pdrm.task import pushdown_machine
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pdrm.drawing.markup import Markup, html, join, number, table
 from pdrm.experiments.study_report import Section, badge, bullets, details
-from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, JudgedClaim
+from pdrm.paper.judging import DOES_NOT_HOLD, HOLDS, JudgedClaim
 from pdrm.paper.readings import Cell, about_readings, count_holding
 
 CLASSES = {HOLDS: "holds", DOES_NOT_HOLD: "fails"}

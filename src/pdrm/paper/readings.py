@@ -24,7 +24,6 @@ from pdrm.files import ensure_folder, parse_json, write_atomically
 from pdrm.language.loading import catalogue, catalogue_text
 from pdrm.learning.settings import PAPER_SETTINGS
 from pdrm.paper.claims import judge_claims, judge_physics
-from pdrm.paper.evidence import HOLDS, NOT_RUN, Evidence, JudgedClaim
 from pdrm.paper.figures import SECONDS, STUDIES, WATER_READINGS, study
 from pdrm.paper.generated_tasks import (
     LONG,
@@ -36,6 +35,7 @@ from pdrm.paper.generated_tasks import (
     draw_sequences,
     sequences_of,
 )
+from pdrm.paper.judging import HOLDS, NOT_RUN, Evidence, JudgedClaim
 from pdrm.paper.paper_agents import PAPER_AGENTS
 from pdrm.task import Task
 

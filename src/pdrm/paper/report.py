@@ -42,9 +42,9 @@ from pdrm.learning.agents import CountingQ
 from pdrm.learning.run_folder import POLICY, list_runs
 from pdrm.paper.claims import judge_claims
 from pdrm.paper.claims_section import claims_section, readings_section
-from pdrm.paper.evidence import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
 from pdrm.paper.facts import theory_facts
 from pdrm.paper.figures import EVERY, NOTES, STUDIES, study
+from pdrm.paper.judging import DOES_NOT_HOLD, HOLDS, NOT_RUN, Evidence, JudgedClaim
 from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
 

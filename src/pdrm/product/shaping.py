@@ -23,7 +23,7 @@ import numpy as np
 
 from pdrm.errors import BadSetting
 from pdrm.machines.guards import Label
-from pdrm.machines.heads import all_heads, readings_at
+from pdrm.machines.heads import all_heads, rules_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards, Table, tabulate
 from pdrm.machines.transitions import Stack
@@ -308,6 +308,6 @@ def cover_moves(machine: PushdownRewardMachine) -> tuple[Label, ...]:
     ['', 'A', 'B', 'C']
     """
     skipped = machine.otherwise if machine.otherwise.action == "error" else None
-    readings = chain(*(readings_at(machine, head) for head in all_heads(machine)))
+    readings = chain(*(rules_at(machine, head) for head in all_heads(machine)))
     examples = (read.example() for rule, read in readings if read and rule is not skipped)
     return tuple(dict.fromkeys(examples))

@@ -14,7 +14,7 @@ import numpy as np
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.user_worlds import UserEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, UndefinedMove, warn_caller
-from pdrm.machines.findings import PaidMove, find_paying_loops
+from pdrm.machines.findings import HeadMove, find_reward_loops
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -122,7 +122,7 @@ def warn_of_tasks(*tasks: Task) -> None:
 
 _Head = tuple[tuple[int, str], str | None]
 """An environment state and a machine state; and the top of the stack."""
-_Actions = list[list[PaidMove | None]]
+_Actions = list[list[HeadMove | None]]
 """The outcomes of each action; None if the machine has no move."""
 _Explored = dict[_Head, _Actions]
 
@@ -155,12 +155,12 @@ def _list_actions(domain: FiniteDomain, machine: PushdownRewardMachine, head: _H
     """The actions at a head: only the silent move if one applies, none if the episode is over."""
     (env_state, state), top = head
 
-    def read(next_state: int, label: Label | None, reward: float) -> PaidMove | None:
+    def read(next_state: int, label: Label | None, reward: float) -> HeadMove | None:
         rule = rule_at(machine, (state, top), label)
         if rule is None:
             return None
         after, replacement = replace_top((state, top), rule)
-        return PaidMove((next_state, after), replacement, reward + rule.reward, label, rule)
+        return HeadMove((next_state, after), replacement, reward + rule.reward, label, rule)
 
     if state in machine.final:
         return []
@@ -190,10 +190,10 @@ def _warn_of_loop(domain: FiniteDomain, explored: _Explored, ending: float) -> l
         head: [outcomes[0] for outcomes in actions if len(outcomes) == 1 and outcomes[0]]
         for head, actions in explored.items()
     }
-    loop = max(find_paying_loops(moves), key=lambda loop: loop.paid, default=None)
+    loop = max(find_reward_loops(moves), key=lambda loop: loop.reward, default=None)
     if loop is None:
         return []
-    total = loop.paid * domain.step_limit / len(loop.moves)
+    total = loop.reward * domain.step_limit / len(loop.moves)
     if total < ending:
         return []
     start = domain.describe(loop.head[0][0])
@@ -201,7 +201,7 @@ def _warn_of_loop(domain: FiniteDomain, explored: _Explored, ending: float) -> l
     if ending > -inf:
         comparison = f"the step that ends the task has reward {ending:g}"
     message = (
-        f"a loop rewards more than ending: from {start}, `{loop.word}` has reward {loop.paid:g} "
+        f"a loop rewards more than ending: from {start}, `{loop.word}` has reward {loop.reward:g} "
         f"each time, {total:g} in an episode of {domain.step_limit:,} steps; {comparison}"
     )
     return [Finding("W0606", message, loop.where)]

@@ -17,7 +17,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from pdrm.files import Arrays, need
+from pdrm.files import Arrays, check_all
 from pdrm.learning.agents import Deep
 from pdrm.learning.settings import Number
 from pdrm.product.jax_env.jax_domain import JaxDomain, Key, uniforms
@@ -60,7 +60,7 @@ def load_arrays(arrays: Arrays, like: Tree) -> Tree:
     def leaf(place: Any, old: Any) -> Array:
         name = jax.tree_util.keystr(place)
         found = arrays[name]
-        need((found.shape == old.shape and found.dtype == old.dtype, f"{name} differs"))
+        check_all((found.shape == old.shape and found.dtype == old.dtype, f"{name} differs"))
         return jnp.asarray(found)
 
     restored: Tree = jax.tree_util.tree_map_with_path(leaf, like)

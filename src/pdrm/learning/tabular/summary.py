@@ -26,7 +26,7 @@ from pdrm.analysis.whole_stack import WholeStack, check_deterministic
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, StateLike, pick
 from pdrm.errors import StochasticMoves, UndefinedMove, WrongPolicy
-from pdrm.files import Arrays, need, within
+from pdrm.files import Arrays, check_all, within
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
@@ -144,7 +144,9 @@ def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryP
     states = len(world.terminal)
     alike = all(part.shape == (states, len(actions)) for part in world[:3])
     moves = within(world.next, NONE, states - 1) and within(world.label, 0, len(labels) - 1)
-    need((0 <= discount < 1, "invalid discount"), (alike and moves, "its moves are out of bounds"))
+    check_all(
+        (0 <= discount < 1, "invalid discount"), (alike and moves, "its moves are out of bounds")
+    )
     policy = SummaryPolicy(description["about"], text, actions, labels, discount, world)
     tabulate(policy.pushdown, labels)  # the machine must read the labels
     return policy
