@@ -41,7 +41,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_one_task_however_it_is_given(folder):
+def test_equal_tasks_from_all_forms_of_arguments(folder):
     machine = pdrm.load(folder / "fetch.pdrm")
     given = [
         Task(folder / "map.txt", folder / "fetch.pdrm"),
@@ -64,7 +64,7 @@ def test_one_task_however_it_is_given(folder):
     assert Task("letter") != Task("letter", PLAIN)
 
 
-def test_tasks_cross_processes(folder):
+def test_tasks_can_be_pickled(folder):
     for task in (
         Task("letter"),
         Task("water-20"),
@@ -75,7 +75,7 @@ def test_tasks_cross_processes(folder):
         assert again.record() == task.record()
 
 
-def test_what_is_wrong_is_said_with_a_way_out(folder):
+def test_errors_have_fixes(folder):
     wrong = [
         (lambda: Task("lettr"), UnknownDomain),
         (lambda: Task("letter", "lettr"), UnknownMachine),
@@ -129,7 +129,7 @@ def test_an_environment_has_the_settings_of_wrap():
     assert "pdrm.Task(lambda: gymnasium.make" in caught.value.fix
 
 
-def test_the_machine_as_agents_need_it():
+def test_the_machine_in_both_forms():
     assert Task("letter", "letter-counting").pushdown.stack == ("#", "□")
     assert Task("letter").counting.name == pdrm.catalogue("letter-cra").name
     assert Task("maze-5x5").counting.counters == 2
@@ -139,7 +139,7 @@ def test_the_machine_as_agents_need_it():
     assert find_machine("letter") == pdrm.catalogue("letter")
 
 
-def test_events_that_are_never_emitted_are_warned_of():
+def test_events_never_emitted_give_a_warning():
     assert Task("letter").warnings == ()
     (warning,) = Task(
         "letter", PLAIN.replace("A B C", "A B C D E").replace(": A", ": A | D | E")
@@ -147,8 +147,8 @@ def test_events_that_are_never_emitted_are_warned_of():
     assert "`D`, `E`" in warning
 
 
-def test_a_domain_emits_what_the_machine_can_read(folder):
-    """Else no agent can learn it: the error points at the line of the map, and says how it is spelt."""
+def test_the_machine_must_read_the_events_of_the_domain(folder):
+    """Otherwise the error has the line in the map, and suggests a spelling."""
     machine = MACHINE.replace("events key", "events key ham door")
     for before, after, place in [
         ("place k key", "place k kye", "1:9"),  # misspelt
@@ -177,7 +177,7 @@ def test_continuous_worlds():
     assert Task("water-17").catalogued
 
 
-def test_success_is_what_pays_unless_it_is_named():
+def test_success_is_a_rewarded_final_state_by_default():
     text = "events A B C\nexclusive A B C\nstart u\nfinal good bad\notherwise stay 0\nu -> good : A, 1\nu -> bad : B, {}"
     assert (
         Task("letter", text.format(-1)).success
@@ -204,7 +204,7 @@ def test_success_is_what_pays_unless_it_is_named():
         pdrm.DQN(10_000)
 
 
-def test_the_hash_of_a_function_or_class_knows_what_it_uses():
+def test_the_hash_of_a_function_or_class_covers_the_code_it_uses():
     source = """
 from functools import partial
 GOAL = {goal}

@@ -119,7 +119,9 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def read_bytes(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> bytes:
-    """The content of a file; `TooLarge` if it has more than `max_bytes`, even from a device.
+    """The content of a file, or of standard input (`-`).
+
+    Raises `TooLarge` after reading `max_bytes`, even from a device.
 
     >>> read_bytes(Path("/dev/zero"), 2**20)
     Traceback (most recent call last):
@@ -128,23 +130,12 @@ def read_bytes(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> bytes:
       --> /dev/zero
       fix: check that it is the right file
     """
-    data = read_start(path, max_bytes + 1)
-    if len(data) > max_bytes:
-        raise TooLarge(
-            f"{path} has more than {max_bytes:,} bytes",
-            where=Where(str(path)),
-            fix="check that it is the right file",
-        )
-    return data
-
-
-def read_start(path: Path, max_bytes: int) -> bytes:
-    """The first bytes of a file, or `CannotOpen`. `-` is standard input."""
-    if str(path) == "-":
-        return sys.stdin.buffer.read(max_bytes)
     try:
-        with path.open("rb") as file:
-            return file.read(max_bytes)
+        if str(path) == "-":
+            data = sys.stdin.buffer.read(max_bytes + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         fix = "check the path and its permissions"
         if isinstance(error, FileNotFoundError) and path.parent.is_dir():
@@ -152,6 +143,13 @@ def read_start(path: Path, max_bytes: int) -> bytes:
             fix = f"did you mean {path.with_name(like)}?" if like else fix
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise CannotOpen(f"{path} cannot be opened: {reason}", fix=fix) from error
+    if len(data) > max_bytes:
+        raise TooLarge(
+            f"{path} has more than {max_bytes:,} bytes",
+            where=Where(str(path)),
+            fix="check that it is the right file",
+        )
+    return data
 
 
 RUN_RECORD = "spec.json"

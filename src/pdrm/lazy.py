@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from pdrm.errors import MissingPackage, UnknownName, name_alike
@@ -123,13 +122,12 @@ def _suggest(package: str, name: str) -> str:
 
 @cache
 def _find_homes(package: str) -> dict[str, str]:
-    """The module of each name that the package imports under `if TYPE_CHECKING:`."""
-    spec = find_spec(package)
-    loader: Any = None if spec is None else spec.loader
-    statements = ast.parse(loader.get_source(package)).body
-    conditional = (part for block in statements if isinstance(block, ast.If) for part in block.body)
-    imports = (part for part in conditional if isinstance(part, ast.ImportFrom))
-    return {alias.name: str(line.module) for line in imports for alias in line.names}
+    """The module of each public name, from the import statements in the package's source."""
+    module: Any = sys.modules[package]
+    tree = ast.parse(module.__loader__.get_source(package))
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    homes = {alias.name: str(line.module) for line in imports for alias in line.names}
+    return {name: homes[name] for name in module.__all__ if name in homes}
 
 
 def missing_jax() -> MissingPackage:

@@ -20,7 +20,7 @@ BAR_WIDTH = 20
 SECONDS_IN_NOTEBOOK = 0.2
 """Time between lines in a notebook, where each is a message to the browser."""
 
-COMPILING = "compiling, up to a minute the first time"
+COMPILING = "compiling (takes up to a minute the first time)"
 """A message for `say_if_slow`."""
 
 Update = Callable[[float, str], None]

@@ -38,9 +38,7 @@ def _list_parts(made: Any, visited: set[int]) -> list[Any]:
             text = made.__qualname__
         case FunctionType() | type():
             visited.add(id(made))
-            functions = [made] if isinstance(made, FunctionType) else _methods_of(made)
-            used = [part for f in functions for part in _find_used(f, made.__module__)]
-            parts = [_read_source(made), *used]
+            parts = [_read_source(made), *_find_used(made)]
         case partial():
             parts = [made.func, made.args, made.keywords]
         case MethodType():
@@ -68,21 +66,21 @@ def _read_source(made: FunctionType | type) -> str:
         return f"{made.__module__}.{made.__qualname__}"
 
 
-def _methods_of(kind: type) -> list[FunctionType]:
-    return [member for member in vars(kind).values() if isinstance(member, FunctionType)]
-
-
-def _find_used(function: FunctionType, module: str) -> Iterator[Any]:
-    """A function's defaults and captured variables, and the globals of its module that it uses."""
-    yield function.__defaults__
-    yield function.__kwdefaults__
-    yield inspect.getclosurevars(function).nonlocals
-    variables = function.__globals__
-    for name in sorted(_names_in(function.__code__) & variables.keys()):
-        value = variables[name]
-        is_own = getattr(value, "__module__", module) == module
-        if is_own and not isinstance(value, ModuleType):
-            yield value
+def _find_used(made: FunctionType | type) -> Iterator[Any]:
+    """Defaults, captured variables and used module variables of a function or of methods."""
+    functions = [made] if isinstance(made, FunctionType) else vars(made).values()
+    for function in functions:
+        if not isinstance(function, FunctionType):
+            continue
+        yield function.__defaults__
+        yield function.__kwdefaults__
+        yield inspect.getclosurevars(function).nonlocals
+        variables = function.__globals__
+        for name in sorted(_names_in(function.__code__) & variables.keys()):
+            value = variables[name]
+            module = getattr(value, "__module__", made.__module__)
+            if module == made.__module__ and not isinstance(value, ModuleType):
+                yield value
 
 
 def _names_in(code: CodeType) -> set[str]:

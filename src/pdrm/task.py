@@ -416,7 +416,7 @@ def _resolve_domain(domain: object, folder: Path, name: str, settings: Mapping[s
         return _find_domain(domain, folder)
     if isinstance(domain, WaterWorld):
         return replace(domain, continuous=False)  # `Task.env` chooses the kind of action
-    if isinstance(domain, FiniteDomain | UserEnvironment | JaxWorld):
+    if isinstance(domain, Domain):
         return domain
     fix = "give a name, a file, or a function that makes an environment, with `labels` and a `name`"
     raise WrongKind(f"{domain!r:.60} is not a domain", fix=fix)
@@ -457,7 +457,7 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
     >>> pushdown_machine("letter").stack, pushdown_machine("letter-counting").stack
     (('#', 'A'), ('#', '□'))
     """
-    found = find_machine(machine)
-    if isinstance(found, PushdownRewardMachine):
-        return found
-    return counting_to_pushdown(found)
+    resolved = find_machine(machine)
+    if isinstance(resolved, PushdownRewardMachine):
+        return resolved
+    return counting_to_pushdown(resolved)

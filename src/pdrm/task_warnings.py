@@ -118,21 +118,16 @@ class EarlyAcceptance(TaskWarning):
 
     >>> print(EarlyAcceptance())
     warning[W0605]: the task is done at the first label that makes it true, whatever follows
-      fix: add the line `accept end` (in Python, accept="end"), or use a formula that stays true
+      fix: add `accept end` (in Python, accept="end"), or use a formula that stays true
     """
 
     def __init__(self, where: Where | None = None, words: tuple[str, str] | None = None) -> None:
-        """Describe the warning; `words` are a word of the language and a longer one that starts
-        so."""
+        """`words`: a word of the language, and a longer word that starts with it."""
         message = "the task is done at the first label that makes it true, whatever follows"
         if words is not None:
             short, long = words
-            message = (
-                f"the task is done after `{short}`, so the longer word `{long}` is never accepted"
-            )
-        fix = (
-            'add the line `accept end` (in Python, accept="end"), or use a formula that stays true'
-        )
+            message = f"the task is done after `{short}`; the longer word `{long}` is never read"
+        fix = 'add `accept end` (in Python, accept="end"), or use a formula that stays true'
         super().__init__(Finding("W0605", message, where, fix))
 
 

@@ -1,4 +1,4 @@
-"""`pdrm check-k`: for people, for programs, with your own files, and with wrong ones."""
+"""`pdrm check-k`: text, JSON, your own files, and errors."""
 
 import json
 
@@ -28,7 +28,7 @@ def write_room(folder):
     return folder / "room.npz", "--machine", folder / "fetch.pdrm"
 
 
-def test_for_people(pdrm):
+def test_text(pdrm):
     outcome = pdrm("check-k", "paint", "--k", "3..5")
     assert outcome.code == 0
     assert "0.006667" in outcome.out
@@ -38,7 +38,7 @@ def test_for_people(pdrm):
     assert "paint --set discount=0.9" in outcome.err
 
 
-def test_for_programs(pdrm):
+def test_json(pdrm):
     record = json.loads(pdrm("check-k", "echo", "--k", "0,1", "--seconds", 5, "--json").out)
     found = record["k"]["1"]
     assert {name: found[name] for name in ("same_values", "everywhere", "start")} == {
@@ -50,7 +50,7 @@ def test_for_programs(pdrm):
     assert not record["stopped"]
 
 
-def test_your_own_map_and_machine(pdrm, tmp_path):
+def test_own_map_and_machine(pdrm, tmp_path):
     record = json.loads(
         pdrm("check-k", *write_room(tmp_path), "--discount", 0.9, "--json", "--seconds", 5).out
     )
@@ -94,7 +94,7 @@ def test_pictures_and_certificates(pdrm, tmp_path):
         (("paint", "--k", "0", "--draw", "w.gif"), "E0503"),
     ],
 )
-def test_wrong_turns(pdrm, tmp_path, monkeypatch, arguments, code):
+def test_errors_of_the_user(pdrm, tmp_path, monkeypatch, arguments, code):
     monkeypatch.chdir(tmp_path)
     outcome = pdrm("check-k", *arguments)
     assert outcome.code == 2
@@ -115,7 +115,7 @@ def test_stopped(pdrm, monkeypatch, tmp_path):
     assert found["k"]["0"]["start"] == "undecided"
 
 
-def test_stopped_before_anything_is_known(pdrm, monkeypatch):
+def test_stopped_before_any_result(pdrm, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
@@ -128,13 +128,13 @@ def test_stopped_before_anything_is_known(pdrm, monkeypatch):
     assert "not known   " in outcome.out
 
 
-def test_time_so_short_that_none_is_left(pdrm):
+def test_a_very_short_time_limit(pdrm):
     outcome = pdrm("check-k", "maze-5x5", "--k", 1, "--seconds", 1e-9)
     assert outcome.code == 0
     assert "<-" not in outcome.out
 
 
-def test_solve_with_chance(pdrm, tmp_path):
+def test_solve_a_stochastic_domain(pdrm, tmp_path):
     coin = from_arrays(
         "coin",
         [[[0, 0]]],

@@ -1,4 +1,4 @@
-"""The commands about machines, as a user types them."""
+"""The commands about machines."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from pdrm.errors import explanations
 from pdrm.language.loading import TASK_MODULES, catalogue_names, catalogue_text, load
 
 
-def test_check_says_ok_and_what_to_do_next(pdrm):
+def test_check_prints_ok_and_the_next_command(pdrm):
     outcome = pdrm("check", "letter")
     assert outcome.code == 0
     assert outcome.out.startswith("letter: ok\n")
@@ -43,7 +43,7 @@ def test_check_json_has_the_promised_keys(pdrm, tmp_path):
     assert {"code", "line", "column", "message"} < set(warned["warnings"][0])
 
 
-def test_check_with_a_domain_refuses_what_no_agent_could_learn(pdrm, tmp_path):
+def test_check_with_a_domain_reports_tasks_that_cannot_be_learnt(pdrm, tmp_path):
     task, rooms = tmp_path / "task.pdrm", tmp_path / "map.txt"
     task.write_text(
         "events key gem\nstack #\nstart u\nfinal v\notherwise stay 0\nu -> v : key, z / z, 1"
@@ -98,7 +98,7 @@ def test_step_of_the_other_kinds(pdrm):
         ("fmt missing.pdrm", "E0501"),
     ],
 )
-def test_bad_input_gets_exit_code_2_and_no_traceback(arguments, code, pdrm, tmp_path, monkeypatch):
+def test_errors_exit_with_2_and_no_traceback(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = pdrm(*arguments.split())
     assert outcome.code == 2
@@ -108,7 +108,7 @@ def test_bad_input_gets_exit_code_2_and_no_traceback(arguments, code, pdrm, tmp_
     assert not list(tmp_path.iterdir())
 
 
-def test_unknown_commands_and_options_get_exit_code_2(pdrm):
+def test_unknown_commands_and_options_exit_with_2(pdrm):
     assert pdrm("chek", "letter").code == 2
     assert pdrm("check", "letter", "--nope").code == 2
 
@@ -124,7 +124,7 @@ def test_convert_between_formats_and_kinds(pdrm, tmp_path):
     assert load(tmp_path / "counters.pdrm").counters == 2
 
 
-def test_convert_does_not_write_over_what_it_reads(pdrm, tmp_path):
+def test_convert_does_not_overwrite_its_input(pdrm, tmp_path):
     file, link = tmp_path / "task.pdrm", tmp_path / "link.pdrm"
     file.write_text(catalogue_text("letter"))
     link.symlink_to(file)
@@ -144,7 +144,7 @@ def test_other_kinds_of_files_are_refused(pdrm, tmp_path):
     assert outcome.err.count("error[") == 1
 
 
-def test_fmt_lays_out_in_place_and_keeps_comments(pdrm, tmp_path):
+def test_fmt_formats_in_place_and_keeps_comments(pdrm, tmp_path):
     file = tmp_path / "task.pdrm"
     file.write_text(
         catalogue_text("letter").replace(" -> ", "->").replace("u0->u0 : {A}, ", "u0->u0:{A},   ")
@@ -175,7 +175,7 @@ def test_a_machine_can_come_from_standard_input():
     assert done.stdout.startswith("letter: ok")
 
 
-def test_help_is_quick_and_light():
+def test_help_is_fast_and_imports_little():
     code = "import sys; sys.argv = ['pdrm', '--help']\nfrom pdrm.cli.main import main\ntry: main()\nexcept SystemExit: pass\n"
     heavy = "print([m for m in ('numba', 'jax', 'matplotlib', 'numpy', 'pygraphviz') if m in sys.modules], file=sys.stderr)"
     done = subprocess.run(
@@ -199,7 +199,7 @@ def test_shells_can_complete(monkeypatch, capsys):
 
 
 def test_shells_complete_values(monkeypatch, capsys, tmp_path):
-    """Names of the catalogue and files of the right kind, as the word was begun."""
+    """Catalogue names and files of the right kind that start with the word."""
     monkeypatch.chdir(tmp_path)
     Path("sub").mkdir()
     for name in ("map.txt", "map.csv", "task.pdrm", "sub/mine.npz", "sub/mine.ltlf"):
@@ -232,7 +232,7 @@ def test_shells_complete_values(monkeypatch, capsys, tmp_path):
         assert capsys.readouterr().out.split() == offered, words
 
 
-def test_every_error_is_json_for_programs(pdrm):
+def test_every_error_can_be_printed_as_json(pdrm):
     for arguments in ("step no.pdrm A", "train nowhere", "solve nowhere", "verify no.json"):
         outcome = pdrm(*arguments.split(), "--json")
         record = json.loads(outcome.out)
@@ -240,7 +240,7 @@ def test_every_error_is_json_for_programs(pdrm):
         assert record["errors"][0]["message"]
 
 
-def test_a_domain_keeps_what_the_machine_alone_warns_of(pdrm, tmp_path):
+def test_check_with_a_domain_keeps_the_warnings_of_the_machine(pdrm, tmp_path):
     task, rooms = tmp_path / "task.pdrm", tmp_path / "map.txt"
     task.write_text(
         "events key gem\nexclusive key gem\nstack #\nstart u\nfinal v\notherwise stay 0\n"
@@ -264,7 +264,7 @@ def test_a_rule_of_a_grammar_that_no_word_needs_is_reported(pdrm, tmp_path):
     assert ("W0604", 3) in [(one["code"], one["line"]) for one in found]
 
 
-def test_usage_errors_are_json_if_asked_for(monkeypatch, capsys):
+def test_usage_errors_can_be_printed_as_json(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pdrm", "check", "--json"])
     with pytest.raises(SystemExit, match="2"):
         main()

@@ -1,4 +1,4 @@
-"""`pdrm doctor`: what is installed, what is not, and how to mend it."""
+"""`pdrm doctor`: installed and missing packages, and how to fix the installation."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ def required(monkeypatch):
 
 
 @pytest.mark.usefixtures("required")
-def test_what_is_installed_is_told_apart_from_what_is_not():
+def test_installed_and_missing_packages():
     found = {group["name"]: group for group in doctor.groups()}
     assert found["core"]["ok"]
     versions = {one["name"]: one["version"] for one in found["core"]["packages"]}
@@ -49,7 +49,7 @@ def test_the_command(pdrm, monkeypatch):
     assert {group["name"]: group["ok"] for group in record["groups"]}["sb3"] is False
 
 
-def test_a_lacking_core_ends_with_1(monkeypatch, pdrm):
+def test_a_missing_core_package_exits_with_1(monkeypatch, pdrm):
     monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-package>=1"])
     outcome = pdrm("doctor")
     assert outcome.code == 1
@@ -58,12 +58,12 @@ def test_a_lacking_core_ends_with_1(monkeypatch, pdrm):
 
 
 def a_jax(folder, code):
-    """A package `jax` that does as told, found before any other by the process that is asked."""
+    """A fake package `jax`, which the subprocess finds first."""
     (folder / "jax.py").write_text(code)
     return str(folder)
 
 
-def test_jax_is_asked_in_a_process_of_its_own(tmp_path, monkeypatch):
+def test_the_devices_of_jax_are_listed_by_another_process(tmp_path, monkeypatch):
     device = (
         "import types\ndevices = lambda: [types.SimpleNamespace(platform='%s', device_kind='%s')]"
     )

@@ -1,4 +1,4 @@
-"""The paper's figures, studies of one's own and claims from the command line."""
+"""The paper's figures, your own studies and claims from the command line."""
 
 import csv
 import json
@@ -72,7 +72,7 @@ def test_reproduce_a_figure_and_again(pdrm, tmp_path):
     assert record["translate"]["seeds"] is None
     shown = pdrm("claims", out, "--details").out
     assert "optimum" in shown
-    assert shown.count("judged by 2 of 10 seeds only") == 1
+    assert shown.count("judged by only 2 of 10 seeds") == 1
     judged = [one for one in record.values() if one["verdict"] != "not run"]
     chosen = [one for one in judged if one["chosen_after_results"]]
     assert shown.count("chosen after seeing results: that ") == len(chosen)
@@ -92,7 +92,7 @@ def test_run_a_study(pdrm, study, tmp_path):
         assert (out / name).exists()
 
 
-def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp_path):
+def test_the_report_of_a_study_can_be_rewritten_from_its_folder(pdrm, study, tmp_path):
     out = tmp_path / "out"
     pdrm("run", study, "--workers", 1, "-o", out)
     drawn = {name: (out / name).read_bytes() for name in ("curves.svg", "index.html")}
@@ -111,7 +111,7 @@ def test_the_report_of_a_study_is_written_again_from_its_folder(pdrm, study, tmp
     assert (tmp_path / "plain/index.html").exists()
 
 
-def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_path):
+def test_a_failed_run_exits_with_1_after_the_others(pdrm, study, tmp_path):
     out = tmp_path / "out"
     assert pdrm("run", study, "--workers", 1, "-o", out).code == 0
     bad = next((out / "runs").glob("*cprm*seed1*"))
@@ -120,7 +120,7 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
     (bad / "checkpoint.npz").write_bytes(b"half")
     outcome = pdrm("run", study, "--workers", 1, "-o", out)
     assert outcome.code == 1
-    assert "runs that failed: 1" in outcome.err
+    assert "failed runs: 1" in outcome.err
     assert "maze-5x5 1-CpRM seed 1: error[E0805]" in outcome.err
     assert "Traceback" not in outcome.err
 
@@ -142,7 +142,7 @@ def test_a_failed_run_gives_exit_code_1_and_the_rest_is_done(pdrm, study, tmp_pa
         ("report", "E1104"),
     ],
 )
-def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
+def test_errors_exit_with_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = pdrm(*arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
@@ -150,7 +150,7 @@ def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_leaves_everything_to_go_on_from(study, tmp_path):
+def test_ctrl_c_leaves_everything_to_resume(study, tmp_path):
     study.write_text(
         STUDY.replace("episodes = 300", "episodes = 20000").replace("seeds = 2", "seeds = 1")
     )

@@ -1,4 +1,4 @@
-"""`pdrm sizes`: bounds, what is reachable and what training met, for people and for programs."""
+"""`pdrm sizes`: bounds, reachable rows and rows seen in training, as text and JSON."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ def sizes_of(outcome):
     return record, {size["what"]: size for size in record["sizes"]}
 
 
-def test_for_programs(pdrm):
+def test_json(pdrm):
     record, sizes = sizes_of(pdrm("sizes", "maze-5x5", "--k", "1,3", "--json"))
     assert (record["steps"], record["symbols"], record["silent_pushes"]) == (15, 5, 0)
     assert list(sizes) == [
@@ -33,7 +33,7 @@ def test_for_programs(pdrm):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Short runs of three agents, and one of another task."""
+    """Short runs of three agents, and a run of another task."""
     import sys
 
     from pdrm.cli.main import main
@@ -62,7 +62,7 @@ def runs(tmp_path_factory):
     return folder
 
 
-def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
+def test_rows_seen_in_training_are_at_most_the_reachable_rows(pdrm, runs):
     outcome = pdrm("sizes", "letter", "--runs", runs, "--json")
     _, sizes = sizes_of(outcome)
     met = {
@@ -85,7 +85,7 @@ def test_what_training_met_is_within_what_can_be_reached(pdrm, runs):
     assert shown.err.splitlines()[-1] == "next: pdrm check-k letter"
 
 
-def test_a_machine_by_itself_and_the_blow_up(pdrm, capsys):
+def test_a_machine_alone_and_the_blow_up(pdrm, capsys):
     record, sizes = sizes_of(pdrm("sizes", "marked-palindrome", "--steps", 8, "--json"))
     assert record["domain"] == "all words"
     assert sizes["1-policy"]["reachable"] == 5
@@ -97,7 +97,7 @@ def test_a_machine_by_itself_and_the_blow_up(pdrm, capsys):
     assert json.loads(pdrm("sizes", "dyck", "--steps", 5, "--json").out)["blowup"] is None
 
 
-def test_ones_own_domain(pdrm, tmp_path):
+def test_your_own_domain(pdrm, tmp_path):
     file = tmp_path / "line.npz"
     line = library.domains.from_arrays(
         "line", [[0, 1], [0, 1]], [[1, 2], [1, 0]], [(), ("a",), ("b",)], step_limit=6
@@ -123,7 +123,7 @@ def test_ones_own_domain(pdrm, tmp_path):
         ("nothing.pdrm", "E0501"),
     ],
 )
-def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
+def test_errors_exit_with_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = pdrm("sizes", *arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")

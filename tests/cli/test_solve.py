@@ -1,4 +1,4 @@
-"""`pdrm solve`: the starts, any stack, JSON, and what is refused."""
+"""`pdrm solve`: the starts, any stack, JSON, and errors."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_the_start_any_stack_and_json():
     assert record["starts"][0]["state"] == "search"
 
 
-def test_a_command_that_is_stopped_says_so(pdrm, monkeypatch):
+def test_a_stopped_command_prints_it(pdrm, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
@@ -43,7 +43,7 @@ def test_states_by_name():
     assert (error.code, found["where"] in error.fix) == ("E0404", True)
 
 
-def test_what_is_refused_says_what_to_do():
+def test_errors_have_fixes():
     error = RUNNER.invoke(app, ["solve", "letter", "--discount", "0.5"]).exception
     assert error.code == "E1005"
     error = RUNNER.invoke(app, ["solve", "maze-20x20", "--seconds", "0.001"]).exception

@@ -33,7 +33,7 @@ def test_train_evaluate_replay(pdrm, run):
 
 
 def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
-    """With the task's discount, whatever the agent learnt with; if it is not known, with the reason."""
+    """With the task's discount, not the agent's. If the value is unknown, with the reason."""
     assert (
         "optimal value: 91356.4, discounted by 0.99" in pdrm("evaluate", run, "--episodes", 5).out
     )
@@ -47,10 +47,10 @@ def test_an_evaluation_is_compared_with_the_optimal_value(pdrm, run, tmp_path):
         folder = json.loads(pdrm("train", domain, *command).out)[0]["folder"]
         found = json.loads(pdrm("evaluate", folder, "--episodes", 1, "--json").out)
         assert found["optimal_value"] is None
-        assert "optimal value: not known: " in pdrm("evaluate", folder, "--episodes", 1).out
+        assert "optimal value: unknown (" in pdrm("evaluate", folder, "--episodes", 1).out
 
 
-def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
+def test_train_with_your_own_machine(pdrm, tmp_path):
     file = tmp_path / "mine.pdrm"
     file.write_text(
         "name mine\nevents u d l r t x\nstart go\nfinal end\notherwise stay 0\ngo -> end : t, 1\n"
@@ -97,7 +97,7 @@ def test_train_with_a_machine_of_ones_own(pdrm, tmp_path):
         ("replay nothing", "E0805"),
     ],
 )
-def test_bad_input_gets_exit_code_2(arguments, code, pdrm, tmp_path, monkeypatch):
+def test_errors_exit_with_2(arguments, code, pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = pdrm(*arguments.split())
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
@@ -131,7 +131,7 @@ def test_the_other_agents_train_and_can_be_evaluated(domain, agent, pdrm, tmp_pa
 
 
 def test_a_domain_of_your_own_is_shown_with_its_states(pdrm, tmp_path):
-    """Their numbers are what `solve --state` takes."""
+    """`solve --state` takes their numbers."""
     (file := tmp_path / "rooms.txt").write_text("place k key\nstep_limit 7\n#####\n#@.k#\n#####\n")
     outcome = pdrm("domains", file)
     assert outcome.code == 0
@@ -163,8 +163,8 @@ TASK = "events key door\nstack # K\nstart u\nfinal v\notherwise stay 0\nu -> u :
 
 
 @pytest.mark.parametrize("agent", ["q", "cprm", "hrm", "cra-q"])
-def test_ones_own_domain(agent, pdrm, tmp_path, monkeypatch):
-    """A map file and a machine file; afterwards the run's folder is enough."""
+def test_your_own_domain(agent, pdrm, tmp_path, monkeypatch):
+    """A map file and a machine file. Later commands need only the run folder."""
     monkeypatch.chdir(tmp_path)
     Path("rooms.txt").write_text(ROOMS)
     Path("task.pdrm").write_text(TASK)
@@ -191,7 +191,7 @@ def test_ones_own_domain(agent, pdrm, tmp_path, monkeypatch):
     assert "#@..#" in screens[-1]
 
 
-def test_an_unfinished_run_says_so(pdrm, tmp_path):
+def test_an_unfinished_run_is_reported(pdrm, tmp_path):
     assert pdrm("train", "maze-5x5", "--episodes", 100, "-o", tmp_path).code == 0
     (folder,) = tmp_path.iterdir()
     assert "not finished" not in pdrm("evaluate", folder, "--episodes", 2).err
@@ -207,7 +207,7 @@ def test_agents_and_their_settings_are_listed(pdrm):
     assert pdrm("agents", "cprn").code == 2
 
 
-def test_the_page_about_some_runs_goes_where_they_are(pdrm, tmp_path, monkeypatch):
+def test_the_report_on_runs_is_written_next_to_them(pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert pdrm("train", "letter", "--episodes", 100).code == 0
     assert "wrote runs/index.html" in pdrm("report", "runs").out

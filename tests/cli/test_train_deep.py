@@ -1,4 +1,4 @@
-"""`pdrm train` with deep agents, `pdrm evaluate` and `pdrm film` of what they leave, and wrong turns on the way."""
+"""`pdrm train`, `pdrm evaluate` and `pdrm film` with deep agents, and errors."""
 
 import json
 import re
@@ -23,7 +23,7 @@ KEY = "name key\nevents key\nstack # A\nstart u\nfinal done\notherwise stay 0\nu
 
 
 def test_train_evaluate_and_again(pdrm, tmp_path):
-    """The command of the page, for fewer steps and with two seeds."""
+    """The documented command, with fewer steps and two seeds."""
     runs = tmp_path / "runs"
     shown = re.search(
         r"^pdrm (train echo --agent ppo --steps) 20000 (.*)$", DEEP_PAGE.read_text(), re.MULTILINE
@@ -59,7 +59,7 @@ def test_train_evaluate_and_again(pdrm, tmp_path):
     assert "stack" in pdrm("replay", folders[0]).out
 
 
-def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_water_is(
+def test_your_own_domain_needs_only_the_run_folder_and_can_have_the_name_of_another(
     pdrm, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -84,7 +84,7 @@ def test_a_domain_of_ones_own_needs_only_the_runs_folder_and_may_be_called_as_wa
     assert pdrm("film", folder, "-o", tmp_path / "tank.png").code == 0
 
 
-def test_water_is_filmed_though_nothing_of_the_machine_is_seen(pdrm, tmp_path, monkeypatch):
+def test_water_is_filmed_although_the_agent_does_not_see_the_machine(pdrm, tmp_path, monkeypatch):
     runs, film = tmp_path / "runs", tmp_path / "water.png"
     assert (
         pdrm(
@@ -136,13 +136,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "code"), WRONG)
-def test_wrong_turns(words, code, pdrm, tmp_path):
+def test_errors_of_the_user(words, code, pdrm, tmp_path):
     outcome = pdrm("train", *words.split(), "-o", tmp_path / "runs")
     assert (outcome.code, outcome.err[:12]) == (2, f"error[{code}]")
     assert not (tmp_path / "runs").exists()
 
 
-def test_what_needs_a_finite_domain_says_so(pdrm):
+def test_commands_for_finite_domains_refuse_others(pdrm):
     for command in ("check-k", "sizes"):
         outcome = pdrm(command, "water-17")
         assert outcome.code == 2, command

@@ -1,4 +1,4 @@
-"""Every error crosses from one process to another whole: workers raise them, the command reports them."""
+"""Errors can be pickled: workers raise them, and the command reports them."""
 
 import copy
 import pickle
@@ -12,7 +12,7 @@ PARTS = ("message", "where", "fix", "word")
 
 
 def sent(error):
-    """The error as another process receives it."""
+    """The error after pickling."""
     return pickle.loads(pickle.dumps(error))
 
 
@@ -20,7 +20,7 @@ def parts(error):
     return [getattr(error, part) for part in PARTS]
 
 
-def test_every_kind_has_a_code_of_its_own_and_an_explanation():
+def test_every_error_has_its_own_code_and_an_explanation():
     codes = [kind.code for kind in EVERY]
     assert len(set(codes)) == len(codes) > 50
     assert set(explanations()) == {*codes[1:], *WARNINGS}
@@ -28,7 +28,7 @@ def test_every_kind_has_a_code_of_its_own_and_an_explanation():
     assert all(not kind.__subclasses__() for kind in KINDS[1:] if kind is not BadSetting)
 
 
-def test_an_error_is_made_again():
+def test_an_error_can_be_pickled_and_copied():
     for kind in KINDS:
         for make_again in (sent, copy.copy, copy.deepcopy):
             error = kind("what", where=Where("t.pdrm", 2, 4, "u0 => u1", 2), fix="do", word="w")
@@ -42,7 +42,7 @@ def test_an_error_is_made_again():
             )
 
 
-def test_several_errors_are_made_again():
+def test_several_errors_can_be_pickled_and_copied():
     faults = [KINDS[1]("one", where=Where("f", 1, 1)), KINDS[2]("two", fix="do", word="w")]
     error = SeveralErrors(faults)
     for make_again in (sent, copy.copy, copy.deepcopy):
@@ -52,6 +52,6 @@ def test_several_errors_are_made_again():
         assert (parts(other), str(other)) == (parts(error), str(error))
 
 
-def test_several_errors_are_raised_again():
+def test_several_errors_can_be_reraised():
     several = SeveralErrors([BadSetting("one", fix="do"), BadSetting("other")])
     assert str(SeveralErrors(several)) == str(several)

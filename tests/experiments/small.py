@@ -1,4 +1,4 @@
-"""A small real study that the tests of this folder share."""
+"""A small real study, shared by the tests of this folder."""
 
 import json
 
@@ -14,7 +14,7 @@ SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}
 
 
 def small_study(seeds=(0, 1)):
-    """Three agents on two domains, a fraction of a second each."""
+    """Three agents on two domains. Each run takes a fraction of a second."""
     letter = Panel(
         name="letter",
         domain="letter",
@@ -35,7 +35,7 @@ def small_study(seeds=(0, 1)):
 
 
 def keep_small_facts(folder):
-    """Keep facts where claims look for them: real ones, of few domains and in short time, since all of them take a while."""
+    """Cache real facts of few domains, because computing all facts takes a while."""
     few = size_claims([sizes("letter")], measure_blowup(4))
     claims = {fact["id"]: fact for fact in few}
     asked = ("maze-5x5", "maze-10x10", "deliver-8")
@@ -46,6 +46,6 @@ def keep_small_facts(folder):
 
 
 def files(folder):
-    """Every file below a folder but for how long things took."""
+    """The content of all files below a folder, except timings."""
     found = (path for path in folder.rglob("*") if path.is_file() and path.name != "timing.json")
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}

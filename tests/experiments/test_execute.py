@@ -1,4 +1,4 @@
-"""Runs through joblib: the same files whatever the workers are, nothing repeated, failures reported and survived."""
+"""Parallel runs: equal files for all workers, no repeated work, and failures are reported."""
 
 import multiprocessing
 import os
@@ -47,18 +47,18 @@ def run_all(runs, store, workers, **options):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """The files of the small study, run one after the other."""
+    """The files of the small study, run sequentially."""
     folder = tmp_path_factory.mktemp("alone")
     assert not run_study(small_study(), folder).failures
     return files(folder)
 
 
-def test_loky_leaves_the_same_files(alone, tmp_path):
+def test_loky_writes_the_same_files(alone, tmp_path):
     assert not run_study(small_study(), tmp_path, 2).failures
     assert files(tmp_path) == alone
 
 
-def test_a_dask_cluster_leaves_the_same_files_though_a_worker_is_killed(alone, tmp_path):
+def test_a_dask_cluster_writes_the_same_files_although_a_worker_is_killed(alone, tmp_path):
     distributed = pytest.importorskip("distributed")
     limits = {
         "threads_per_worker": 1,
@@ -78,13 +78,13 @@ def test_a_dask_cluster_leaves_the_same_files_though_a_worker_is_killed(alone, t
 
 
 def kill_when_begun(folder, victim):
-    """Kill a process as soon as a run has begun."""
+    """Kill a process as soon as a run has started."""
     while not list(folder.glob("runs/*/spec.json")):
         time.sleep(0.01)
     victim.send_signal(signal.SIGKILL)
 
 
-def test_a_second_time_nothing_is_done_or_touched(tmp_path):
+def test_a_second_call_changes_nothing(tmp_path):
     run_study(small_study(), tmp_path)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*")}
     more = small_study(seeds=(0, 1, 2))
@@ -111,7 +111,7 @@ def test_a_failed_run_is_reported_and_the_others_finish(workers, tmp_path):
     assert not run_all(runs, store, Workers(count=workers))
 
 
-def test_what_a_killed_process_left_is_swept_away(tmp_path):
+def test_leftovers_of_a_killed_process_are_removed(tmp_path):
     spec = plan([small_study()])[0].spec
     folder = tmp_path / "run"
     folder.mkdir()
@@ -122,7 +122,7 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path):
+def test_a_policy_too_large_to_keep_is_dropped_but_its_run_is_done(tmp_path):
     run, store, keeping = plan([small_study()])[0], Store.below(tmp_path), {"largest_policy": 100}
     assert not run_all([run], store, Workers(), **keeping)
     assert not (store.run(run.spec).folder / "policy.npz").exists()
@@ -131,7 +131,7 @@ def test_a_policy_too_large_to_keep_is_dropped_and_the_run_still_done(tmp_path):
     assert store.run(run.spec).timing["seconds"] > 0
 
 
-def test_a_damaged_curve_is_noticed(tmp_path):
+def test_a_damaged_curve_is_detected(tmp_path):
     study = small_study(seeds=(0,))
     run_study(study, tmp_path)
     panel = study.panels[0]
@@ -142,7 +142,7 @@ def test_a_damaged_curve_is_noticed(tmp_path):
         curves_of(panel, panel.lines[0], (0,), Store.below(tmp_path))
 
 
-def test_two_commands_at_once_share_the_work(alone, tmp_path):
+def test_two_concurrent_commands_share_the_work(alone, tmp_path):
     code = (
         "import sys; from tests.experiments.small import small_study; from pdrm.experiments.study import run_study;"
         "sys.exit(bool(run_study(small_study(), sys.argv[1]).failures))"
@@ -154,7 +154,7 @@ def test_two_commands_at_once_share_the_work(alone, tmp_path):
 
 @dataclass(frozen=True)
 class Deadly:
-    """An agent that kills its worker as often as there are files to remove."""
+    """An agent that kills its worker once for each file to remove."""
 
     marks: str
     name: str = "deadly"
@@ -169,7 +169,7 @@ class Deadly:
 
 
 @pytest.mark.parametrize("times", [1, MAX_DEATHS])
-def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, tmp_path):
+def test_a_dead_worker_is_replaced_a_limited_number_of_times(times, tmp_path):
     marks = tmp_path / "marks"
     marks.mkdir()
     for number in range(times):
@@ -183,7 +183,7 @@ def test_a_worker_that_dies_is_replaced_until_it_is_hopeless(times, tmp_path):
     assert store.run(deadly.spec).done == (not hopeless)
 
 
-def test_workers_leave_with_their_parent(tmp_path):
+def test_workers_exit_with_their_parent(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
         "seeds = 2\nsettings = { episodes = 100000, test_every = 20 }\n"
@@ -220,7 +220,7 @@ def test_no_more_workers_are_started_than_there_are_runs(tmp_path, monkeypatch):
     assert started == [3]
 
 
-def test_what_is_wrong_is_raised_before_anything_runs(tmp_path):
+def test_errors_are_raised_before_anything_runs(tmp_path):
     line = AgentLine(name="a", agent="q", settings={"episodes": 200})
     for panel, error in (
         (
@@ -250,12 +250,12 @@ def test_a_study_whose_runs_all_fail_raises(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [{"count": 0}, {"backend": "spark"}, {"address": "here:1"}])
-def test_workers_that_cannot_be_are_refused(wrong):
+def test_invalid_workers_are_refused(wrong):
     with pytest.raises(BadSetting):
         Workers(**wrong)
 
 
-def test_a_scheduler_that_does_not_answer_is_told(tmp_path):
+def test_an_unreachable_scheduler_is_an_error(tmp_path):
     distributed = pytest.importorskip("distributed")
     dask = pytest.importorskip("dask")
     with (
@@ -266,7 +266,7 @@ def test_a_scheduler_that_does_not_answer_is_told(tmp_path):
     assert distributed
 
 
-def test_tables_run_before_networks_and_either_in_the_order_of_the_study():
+def test_tables_run_before_networks_each_in_the_order_of_the_study():
     study = Study(
         ["letter"],
         [DQN(total_timesteps=512), CpRM(episodes=200), PPO(total_timesteps=512), "q"],
@@ -288,8 +288,8 @@ def test_tables_run_before_networks_and_either_in_the_order_of_the_study():
     ]
 
 
-def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):
-    """Workers are kept for the next study, and stay in the folder in which they were started."""
+def test_a_study_runs_in_the_current_folder(tmp_path, monkeypatch):
+    """Workers are reused for the next study, and keep the folder in which they were started."""
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)
@@ -297,8 +297,8 @@ def test_a_study_is_run_where_it_is_asked_for(tmp_path, monkeypatch):
         assert (tmp_path / name / "out" / "summary.csv").exists()
 
 
-def test_a_wait_for_the_compiler_is_explained(tmp_path):
-    """If nothing has happened for some seconds."""
+def test_waiting_for_the_compiler_is_explained(tmp_path):
+    """A message is printed after some seconds without progress."""
     planned = PlannedRun(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
     display = Display([planned], tmp_path)
     assert COMPILING not in display.look()[1]
@@ -310,8 +310,8 @@ def test_a_wait_for_the_compiler_is_explained(tmp_path):
     assert "one: return 0.5" in display.look()[1]
 
 
-def test_the_time_left_is_guessed_from_the_runs_done_and_parts_of_others(tmp_path):
-    """What was done before the display began does not count."""
+def test_the_remaining_time_is_estimated_from_finished_and_partial_runs(tmp_path):
+    """Work done before the display started does not count."""
     runs = [
         PlannedRun(RunSpec(Task("maze-5x5"), QLearning(episodes=10), seed), "") for seed in range(4)
     ]

@@ -1,4 +1,4 @@
-"""The report of a study of one's own: a picture of all panels, and a page that needs nothing."""
+"""The report of your own study: a plot of all panels, and a self-contained page."""
 
 import re
 from functools import partial
@@ -33,14 +33,14 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_every_panel_is_in_the_picture(folder):
+def test_the_plot_has_every_panel(folder):
     drawn = (folder / "curves.svg").read_text()
     assert len(re.findall(r'<g id="axes_\d+">', drawn)) == 3
     for text in ("Letters", "maze", "paint", "1-pdRM", "a &amp; b"):
         assert f"<!-- {text} -->" in drawn
 
 
-def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_path):
+def test_a_figure_is_redrawn_only_if_its_data_changed(folder, tmp_path):
     def line(value):
         numbers = [np.array([value])] * 3
         return CurveLine("a", "p", "episodes", np.array([10]), *numbers, "return", "a")
@@ -57,7 +57,7 @@ def test_a_figure_is_drawn_again_only_when_its_numbers_have_changed(folder, tmp_
     assert len(made) == 2
 
 
-def test_the_page_draws_episodes_and_timesteps_apart(tmp_path):
+def test_the_page_draws_episodes_and_timesteps_separately(tmp_path):
     agents = [pdrm.QLearning(k=1, episodes=200), agent_for(DoubleQ(), {"total_timesteps": 200})]
     lake = pdrm.Task(
         lambda: gymnasium.make("FrozenLake-v1", is_slippery=False, render_mode="rgb_array"),

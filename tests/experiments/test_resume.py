@@ -1,4 +1,4 @@
-"""A small dose of the proof that runs survive anything; `make prove` kills hundreds of times, and fills disks."""
+"""A short version of the resume property; `make prove` kills hundreds of times, and fills disks."""
 
 from tests.properties import resume, small_study
 
@@ -12,7 +12,7 @@ agents = [{ name = "1-CpRM", agent = "cprm", k = 1 }]
 """
 
 
-def test_killed_runs_go_on_to_the_same_bytes(monkeypatch):
+def test_killed_runs_resume_to_the_same_bytes(monkeypatch):
     monkeypatch.setattr(resume, "MAX_WAIT", 3.0)
     monkeypatch.setattr(small_study, "STUDY_TEXT", STUDY)
     small_study.undisturbed.cache_clear()

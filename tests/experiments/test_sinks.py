@@ -1,4 +1,4 @@
-"""Logging: what the tools' own readers find is what the tests of the run paid; nothing is loaded unless asked for."""
+"""Logging: the tools read the evaluations of the run, and are loaded only on request."""
 
 import json
 import struct
@@ -41,7 +41,7 @@ def from_tensorboard(folder):
 
 
 @pytest.mark.parametrize("agent", ["q", "cprm", "hrm"])
-def test_tensorboard_reads_the_tests(agent, tmp_path):
+def test_tensorboard_reads_the_evaluations(agent, tmp_path):
     with TensorBoard(tmp_path / "log") as log:
         curve = run(agent, log).curve
     found = from_tensorboard(tmp_path / "log")
@@ -54,7 +54,7 @@ def test_tensorboard_reads_the_tests(agent, tmp_path):
 
 
 def records(data):
-    """The records of a run's file: after 7 bytes, blocks of 32 KiB; a record is a checksum, a length, which part, and bytes."""
+    """The records of a file: 7 bytes, then blocks of 32 KiB. A record has a checksum, a length, a part number and bytes."""
     place, parts = 7, []
     while place + 7 <= len(data):
         _, length, part = struct.unpack("<IHB", data[place : place + 7])
@@ -86,7 +86,7 @@ def from_wandb(folder):
     return rows
 
 
-def test_wandb_keeps_the_tests(tmp_path):
+def test_wandb_stores_the_evaluations(tmp_path):
     (tmp_path / "log").mkdir()
     with WeightsAndBiases(
         "p", mode="offline", dir=str(tmp_path / "log"), settings={"silent": True}
@@ -99,7 +99,7 @@ def test_wandb_keeps_the_tests(tmp_path):
     assert set(NAMES) <= set(rows[0])
 
 
-def test_a_tool_that_is_not_there_is_named(monkeypatch, tmp_path):
+def test_a_missing_tool_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(
         lazy, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name))
     )
@@ -114,13 +114,13 @@ def test_an_unknown_tool_is_refused(tmp_path):
     assert "tensorboard" in str(caught.value)
 
 
-def test_nothing_is_loaded_unless_asked_for():
+def test_logging_tools_are_loaded_on_request():
     code = "import sys, pdrm.learning.sinks; print([m for m in ('tensorboard', 'wandb') if m in sys.modules])"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
 
 
-def test_train_logs_where_asked(pdrm, tmp_path, monkeypatch):
+def test_train_logs_to_the_requested_tool(pdrm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     train = ("train", "maze-5x5", "--episodes", 200, "--set", "test_every=100", "--log")
     assert pdrm(*train, "tensorbord").code == 2

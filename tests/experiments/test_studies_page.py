@@ -1,4 +1,4 @@
-"""The study shown on the page runs, and says what the page says."""
+"""The studies of the documentation run, with the documented results."""
 
 import json
 import re
@@ -28,7 +28,7 @@ DQN = 'agent = "dqn", k = 1, settings = { total_timesteps = 16384,'
 
 
 def test_tables_and_networks_in_one_study(pdrm, tmp_path):
-    """The second study of the page, and the script that it speaks of. DQN is shorter here: that it learns is shown by the gates."""
+    """The second study of the page and its script, with a shorter DQN run (other tests show that it learns)."""
     assert DQN in STUDIES[1]
     (tmp_path / "agents.toml").write_text(STUDIES[1].replace(DQN, DQN.replace("16384", "2048")))
     outcome = pdrm(

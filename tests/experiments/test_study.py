@@ -1,4 +1,4 @@
-"""Studies as data: their runs, their order, and what is refused."""
+"""Studies as data: their runs, their order, and their errors."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_figures_by_name():
         figures(["letters"])
 
 
-def test_a_run_that_two_studies_share_is_planned_once():
+def test_a_shared_run_is_planned_once():
     study = small_study()
     assert len(plan([study, study])) == len(plan([study])) == 6
 
@@ -49,7 +49,7 @@ def test_seeds_can_be_fewer_or_more():
 
 
 @pytest.mark.parametrize("count", [MAX_SEEDS + 1, 99_999_999_999])
-def test_more_seeds_than_anyone_means_are_refused(count):
+def test_too_many_seeds_are_refused(count):
     with pytest.raises(BadStudy, match="seeds"):
         small_study().seeded(count)
     with pytest.raises(BadStudy, match="seeds"):
@@ -62,7 +62,7 @@ def panel_with(machine):
     )
 
 
-def test_a_machine_may_be_given_in_any_form(tmp_path, monkeypatch):
+def test_a_machine_can_be_given_in_any_form(tmp_path, monkeypatch):
     text = catalogue_text("letter")
     (tmp_path / "task.pdrm").write_text(text)
     monkeypatch.chdir(tmp_path)
@@ -79,13 +79,13 @@ def test_a_machine_may_be_given_in_any_form(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("machine", "error"), [("nest.pdrm", CannotOpen), ("lettr", UnknownMachine), (7, BadSetting)]
 )
-def test_a_machine_that_is_none_is_refused_before_anything_runs(machine, error, tmp_path):
+def test_an_invalid_machine_is_refused_before_anything_runs(machine, error, tmp_path):
     with pytest.raises(error):
         Study(name="one", panels=(panel_with(machine),)).run(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_faulty_machine_is_told_by_its_own_file(tmp_path):
+def test_an_error_in_a_machine_has_the_location_in_its_file(tmp_path):
     path = tmp_path / "typo.pdrm"
     path.write_text(catalogue_text("letter").replace("stack", "stak", 1))
     with pytest.raises(PdrmError) as raised:
@@ -124,7 +124,7 @@ def test_tasks_times_agents_times_seeds():
     assert named == {0.01}  # an agent by name has the paper's settings
 
 
-def test_agents_that_differ_in_a_setting_are_called_by_it_and_a_dictionary_names_them():
+def test_lines_are_named_after_differing_settings_or_by_a_dictionary():
     rates = [pdrm.CpRM(k=1, learning_rate=rate) for rate in (0.1, 0.5)]
     lines = Study("letter", [*rates, pdrm.CpRM(k=2), "q"], seeds=1).panels[0].lines
     assert [line.name for line in lines] == [
@@ -145,11 +145,11 @@ def test_agents_that_differ_in_a_setting_are_called_by_it_and_a_dictionary_names
     assert [line.name for line in study.panels[0].lines] == ["slow", "fast"]
     two = Study(["letter", pdrm.Task("letter", "letter-counting")], "q")
     assert [panel.name for panel in two.panels] == ["letter, letter", "letter-counting, letter"]
-    with pytest.raises(BadStudy, match="called cprm 1, cprm 1"):
+    with pytest.raises(BadStudy, match="cprm 1, cprm 1"):
         Study("letter", [pdrm.CpRM(), pdrm.CpRM()])
 
 
-def test_tasks_and_agents_that_changed_places_are_recognised():
+def test_swapped_tasks_and_agents_are_detected():
     for tasks, agents in (
         ([pdrm.CpRM()], ["letter"]),
         ("letter", [pdrm.Task("letter")]),
@@ -158,8 +158,8 @@ def test_tasks_and_agents_that_changed_places_are_recognised():
             Study(tasks, agents)
 
 
-def test_lines_that_no_seed_achieves_are_named_once(tmp_path, capsys):
-    """At the end, and below the table; not where a seed succeeds, not for the paper's studies, and not where silence was asked for."""
+def test_lines_that_no_seed_solves_are_named_once(tmp_path, capsys):
+    """At the end and below the table, unless a seed succeeds, the study is the paper's, or progress is off."""
     hopeless, fine = pdrm.QLearning(k=0, episodes=300), pdrm.CpRM(k=1, episodes=2_000)
     study = Study(["maze-10x10"], [hopeless, fine], seeds=2)
     capsys.readouterr()

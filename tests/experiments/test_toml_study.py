@@ -1,4 +1,4 @@
-"""Studies from files: what they mean, and what is said about faulty ones."""
+"""Studies from files, and the errors of invalid files."""
 
 import pytest
 
@@ -41,7 +41,7 @@ TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\n
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a domain and a machine of one's own."""
+    """A folder with your own domain and machine."""
     rooms = pdrm.domains.grid_domain(
         "rooms",
         pdrm.domains.parse_map("#####\n#@.k#\n#####", places="@k", start="@"),
@@ -59,8 +59,8 @@ def written(folder, text):
     return path
 
 
-def test_a_panel_is_called_as_its_map_calls_itself(folder):
-    """Not as the file, unless it has a name; with the machine if two maps have the same."""
+def test_a_panel_has_the_name_in_its_map(folder):
+    """Not the file's name, and with the machine if two maps have the same name."""
     panel = '[[panels]]\ndomain = "{}.txt"\nmachine = "{}.pdrm"\nagents = [{{ agent = "q" }}]\n{}'
     (folder / "map.txt").write_text("name garden\nplace k key\n#####\n#@.k#\n#####\n")
     (folder / "other.pdrm").write_text(TASK.replace("name task", "name other"))
@@ -73,7 +73,7 @@ def test_a_panel_is_called_as_its_map_calls_itself(folder):
         assert [one.name for one in load_study(written(folder, text)).panels] == names
 
 
-def test_a_study_says_what_the_file_says(folder):
+def test_a_study_has_the_content_of_its_file(folder):
     study = load_study(written(folder, GOOD.replace("rooms.txt", "rooms.npz")))
     assert (study.name, study.title, study.seeds) == ("mine", "A study", (3, 5))
     letter, own = study.panels
@@ -102,7 +102,7 @@ def test_a_python_file_sets_study(tmp_path):
     )
     assert [line.k for line in load_study(path).panels[0].lines] == ["0", "1", "2"]
     for text, told in (
-        ("x = 1", "sets no STUDY"),
+        ("x = 1", "not set STUDY"),
         ("1 / 0", "ZeroDivisionError"),
         ("STUDY = (", "SyntaxError"),
     ):
@@ -114,7 +114,7 @@ def test_a_python_file_sets_study(tmp_path):
 @pytest.mark.parametrize(
     ("good", "bad", "line", "told"),
     [
-        ('name = "mine"', 'name = "mine', 1, "not valid TOML"),
+        ('name = "mine"', 'name = "mine', 1, "invalid TOML"),
         ("seeds = [3, 5]", "seeds = [3, 3]", 3, "seeds"),
         ("seeds = [3, 5]", "seeds = 0", 3, "seeds"),
         ("seeds = [3, 5]", 'seeds = ["a"]', 3, "seeds"),
@@ -149,7 +149,7 @@ def test_a_python_file_sets_study(tmp_path):
         ("[[panels.agents]]\nname", "[[panels.agent]]\nname", 10, "no such key"),
     ],
 )
-def test_a_fault_is_told_with_its_line(good, bad, line, told, folder):
+def test_an_error_has_its_line(good, bad, line, told, folder):
     text = GOOD.replace("rooms.txt", "rooms.npz")
     assert good in text
     with pytest.raises(PdrmError) as raised:
@@ -160,7 +160,7 @@ def test_a_fault_is_told_with_its_line(good, bad, line, told, folder):
     assert (error.where.file, error.where.line) == (str(folder / "study.toml"), line)
 
 
-def test_a_fault_in_a_machine_is_told_by_its_own_file(folder):
+def test_an_error_in_a_machine_names_its_file(folder):
     (folder / "task.pdrm").write_text(TASK.replace("go -> done", "go => done"))
     with pytest.raises(PdrmError) as raised:
         load_study(written(folder, GOOD.replace("rooms.txt", "rooms.npz")))
@@ -170,13 +170,13 @@ def test_a_fault_in_a_machine_is_told_by_its_own_file(folder):
 @pytest.mark.parametrize(
     "text", ["", "name = 'a'", "panels = 3", "panels = [3]", "[[panels]]\ndomain = 'letter'\n"]
 )
-def test_half_a_study_is_refused(text, tmp_path):
+def test_an_incomplete_study_is_refused(text, tmp_path):
     with pytest.raises(BadStudy) as raised:
         load_study(written(tmp_path, text))
     assert raised.value.fix
 
 
-def test_files_that_are_no_studies_are_refused(tmp_path):
+def test_files_that_are_not_studies_are_refused(tmp_path):
     for name in ("none.toml", "none.py"):
         with pytest.raises(CannotOpen):
             load_study(tmp_path / name)
@@ -210,7 +210,7 @@ agent = "q"
         ('name = "a"', 'settings = { epsilon = "much" }', 8, "epsilon"),
     ],
 )
-def test_a_fault_is_told_where_it_is_written(tmp_path, old, new, line, why):
+def test_an_error_has_its_location(tmp_path, old, new, line, why):
     path = tmp_path / "study.toml"
     path.write_text(FULL)
     assert load_study(path).name == "mine"
@@ -230,13 +230,13 @@ STUDY = 'name = "{name}"\nseeds = 1\n[[panels]]\ndomain = "letter"\n[[panels.age
         ("x", "settings = { episodes = [3] }"),
     ],
 )
-def test_what_no_study_can_mean(name, line, tmp_path):
+def test_invalid_values(name, line, tmp_path):
     (tmp_path / "s.toml").write_text(STUDY.format(name=name, line=line))
     with pytest.raises(PdrmError):
         load_study(tmp_path / "s.toml")
 
 
-def test_what_would_take_for_ever_and_what_is_no_number(folder):
+def test_huge_counts_and_values_that_are_not_numbers(folder):
     panel = "[[panels]]\ndomain = 'letter'\n[[panels.agents]]\nagent = 'q'\n"
     for text, why in [
         ("a" + ".a" * 5_000 + " = 1\n", "no such key"),

@@ -1,4 +1,4 @@
-"""Arrays in files: what was saved comes back; anything else is refused in plain words, and nothing in it is run."""
+"""Arrays in files: saved arrays can be read, everything else is refused, and no code is run."""
 
 import io
 import zipfile
@@ -16,7 +16,7 @@ def saved(**arrays):
     return buffer.getvalue()
 
 
-def test_what_was_saved_comes_back():
+def test_saved_arrays_can_be_read():
     found = read_arrays(saved(one=np.arange(3), two=np.array("word")))
     assert found["one"].tolist() == [0, 1, 2]
     assert str(found["two"]) == "word"
@@ -28,7 +28,7 @@ def single():
     return buffer.getvalue()
 
 
-def test_anything_else_is_refused():
+def test_other_content_is_refused():
     things = saved(thing=np.array([{}], object))
     for data in (
         b"",
@@ -43,7 +43,7 @@ def test_anything_else_is_refused():
 
 
 def packed(name, data, declared=None, method=zipfile.ZIP_DEFLATED):
-    """A zip with one entry; its list may claim another size than the entry has."""
+    """A zip file with one entry, which can claim a wrong size."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         archive.writestr(name, data)
@@ -57,7 +57,7 @@ def header(shape, kind="<f8", version=1):
     return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2, "little") + text
 
 
-def test_what_a_file_claims_is_checked_before_room_is_made():
+def test_sizes_are_checked_before_memory_is_allocated():
     bomb = packed("x.npy", header((2**22,), "|u1") + bytes(2**22))
     hidden = packed(
         "x.npy", header((8,), "|u1") + bytes(2**22), declared=len(header((8,), "|u1")) + 8

@@ -1,4 +1,4 @@
-"""Folders that cannot be created are an error with a way out, wherever one is asked for."""
+"""Folders that cannot be created are an error with a fix, in all commands."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from pdrm.paper.judging import Evidence
 from pdrm.paper.report import write_report
 
 
-def test_where_a_file_is_in_the_way(tmp_path):
+def test_a_file_with_the_name_of_the_folder(tmp_path):
     (tmp_path / "file").touch()
     for ask in (
         ensure_folder,
@@ -26,7 +26,7 @@ def test_where_a_file_is_in_the_way(tmp_path):
         assert "choose another" in caught.value.fix
 
 
-def test_one_that_is_there_is_left_alone(tmp_path):
+def test_an_existing_folder_is_unchanged(tmp_path):
     (tmp_path / "kept.txt").write_text("kept")
     assert ensure_folder(tmp_path) == tmp_path
     assert (tmp_path / "kept.txt").read_text() == "kept"

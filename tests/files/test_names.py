@@ -1,4 +1,4 @@
-"""A word for a catalogue's name or a file: the same rule for machines and domains, in Python, commands and studies."""
+"""Catalogue names and files: the same rule for machines and domains, in Python, commands and studies."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_name_of_the_catalogue_is_the_catalogues_and_a_dot_before_it_the_file(here, pdrm):
+def test_a_catalogue_name_wins_over_a_file_and_a_dot_selects_the_file(here, pdrm):
     for text, find in ((TASK, pushdown_machine), (ROOMS, find_domain)):
         (here / "letter").write_text(text)
         assert find("letter").name == "letter"
@@ -31,7 +31,7 @@ def test_a_name_of_the_catalogue_is_the_catalogues_and_a_dot_before_it_the_file(
     assert pdrm("check", "./letter").out.startswith("own: ok")
 
 
-def test_a_misspelt_name_is_told_as_one(here, pdrm):
+def test_a_misspelt_name_is_an_unknown_name(here, pdrm):
     (here / "lettr").mkdir()
     with pytest.raises(UnknownMachine, match="did you mean `letter`"):
         pushdown_machine("lettr")
@@ -47,7 +47,7 @@ def test_a_misspelt_name_is_told_as_one(here, pdrm):
 STUDY = 'name = "s"\nseeds = 1\n[[panels]]\nmachine = "task.pdrm"\ndomain = "{}"\n[[panels.agents]]\nagent = "q"\n'
 
 
-def test_a_study_finds_its_domain_beside_itself(here):
+def test_a_study_finds_its_domain_next_to_its_file(here):
     folder = here / "study"
     (folder / "maps").mkdir(parents=True)
     for place in ("rooms", "maps/rooms", "maps/rooms.txt"):
@@ -60,7 +60,7 @@ def test_a_study_finds_its_domain_beside_itself(here):
         assert panel.task.finite.name == "own"
 
 
-def test_a_study_takes_no_domain_from_the_working_folder(here):
+def test_a_study_does_not_use_the_working_folder(here):
     (here / "rooms").write_text(ROOMS)
     folder = here / "study"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all; links stay links, and what is no plain file is written to, not replaced."""
+"""Files are written atomically; links are kept, and pipes and devices are written directly."""
 
 import os
 import stat
@@ -25,7 +25,7 @@ def test_new_and_old_files(tmp_path):
 
 
 @posix
-def test_a_link_stays_and_its_file_is_written(tmp_path):
+def test_a_link_is_kept_and_its_file_is_written(tmp_path):
     folder = tmp_path / "there"
     folder.mkdir()
     link, file = tmp_path / "link", folder / "file"
@@ -59,7 +59,7 @@ def test_a_folder_is_refused(tmp_path):
 
 
 @posix
-def test_a_file_that_may_not_be_written_is_not_replaced():
+def test_a_read_only_file_is_not_replaced():
     with tempfile.TemporaryDirectory() as name:
         folder, file = Path(name), Path(name) / "kept"
         file.write_bytes(b"old")
@@ -78,7 +78,7 @@ def test_a_file_that_may_not_be_written_is_not_replaced():
         assert list(folder.iterdir()) == [file]
 
 
-def test_nothing_is_left_behind_by_ctrl_c(tmp_path, monkeypatch):
+def test_ctrl_c_leaves_no_temporary_file(tmp_path, monkeypatch):
     file = tmp_path / "a"
     write_atomically(file, b"old")
 

@@ -78,7 +78,7 @@ def test_a_replay_shows_both_rewards(world, tmp_path):
 def test_a_study_of_one_task_and_one_agent_needs_no_lists_and_writes_its_page(world, tmp_path):
     study = pdrm.Study(pdrm.Task(world, TASK), "cprm", seeds=1, settings=SHORT)
     assert [line.name for _, line in study.lines()] == ["cprm"]
-    with pytest.raises(pdrm.PdrmError, match="holds no run"):
+    with pytest.raises(pdrm.PdrmError, match="contains no run"):
         study.report(tmp_path)
     results = study.run(tmp_path)
     assert results.report() == study.report(tmp_path) == tmp_path / "index.html"
@@ -131,7 +131,7 @@ def test_what_is_no_agent_is_refused_with_the_way_to_say_it(world):
 
 
 def test_there_is_no_page_of_nothing(tmp_path):
-    with pytest.raises(pdrm.PdrmError, match="holds no runs"):
+    with pytest.raises(pdrm.PdrmError, match="no finished runs"):
         pdrm.paper.write_page(tmp_path / "nothing")
 
 

@@ -1,4 +1,4 @@
-"""Claims: verdicts that follow the numbers, on curves made by hand and on real runs."""
+"""Claims are judged by their numbers, on synthetic curves and on real runs."""
 
 import json
 
@@ -43,7 +43,7 @@ EPISODES = np.array([100, 200, 300, 400])
 
 
 def curves(panel, line, success, returns):
-    """A line's curves: of ten seeds, so many achieve the task in the end; the returns rise as given."""
+    """Curves of a line with ten seeds, of which some achieve the task, and with the given returns."""
     shape = 10, len(EPISODES), 10
     achieved = np.zeros(shape)
     achieved[: round(10 * success), -1] = 1
@@ -88,7 +88,7 @@ AS_THE_PAPER_SAYS = {
 
 
 def evidence(folder, told=AS_THE_PAPER_SAYS):
-    """Curves as told, for every line of the paper."""
+    """The given curves, for every line of the paper."""
     found = Evidence(folder)
     panels = {panel.name: panel for of in map(study, EVERY) for panel in of.panels}
     for name, lines in told.items():
@@ -101,7 +101,7 @@ def evidence(folder, told=AS_THE_PAPER_SAYS):
 
 @pytest.fixture(scope="module")
 def sized(tmp_path_factory):
-    """A folder in which facts are kept: real ones, of few domains."""
+    """A folder with cached real facts of few domains."""
     folder = tmp_path_factory.mktemp("claims")
     keep_small_facts(folder)
     return folder
@@ -111,13 +111,13 @@ def verdicts(found):
     return {one.claim.id: one.verdict for one in found}
 
 
-def test_every_row_of_the_list_is_judge_claims():
+def test_every_claim_is_judged():
     assert [claim.id for claim in CLAIMS] == list(ROWS)
     figures = {*STUDIES} | {"water", "letter-longer", "deliver-longer", ""}
     assert {claim.study for claim in CLAIMS} == figures
 
 
-def test_what_the_paper_describes_holds(sized):
+def test_all_claims_hold_for_the_curves_of_the_paper(sized):
     found = judge_claims(evidence(sized))
     assert {name for name, verdict in verdicts(found).items() if verdict != HOLDS} == {
         "maze-values", "deliver-more", "water-17", "water-20", "water-20-from",
@@ -151,7 +151,7 @@ def test_what_the_paper_describes_holds(sized):
         ("paint", "4-pdRM", 1, (-1, -1, -1, -0.7), "paint"),
     ],
 )
-def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, claim, sized):
+def test_a_single_different_line_refutes_its_claim(panel, line, success, returns, claim, sized):
     told = {**AS_THE_PAPER_SAYS, panel: {**AS_THE_PAPER_SAYS[panel], line: (success, returns)}}
     found = judge_claims(
         evidence(sized, told), {panel.partition("-")[0], f"{panel.partition('-')[0]}-longer"}
@@ -161,7 +161,7 @@ def test_one_line_that_differs_breaks_its_claim(panel, line, success, returns, c
     assert any(not part.holds and part.numbers for part in one.parts)
 
 
-def test_what_is_missing_is_not_run(sized):
+def test_claims_without_runs_are_not_run(sized):
     told = {name: lines for name, lines in AS_THE_PAPER_SAYS.items() if name != "maze-20x20"}
     found = judge_claims(evidence(sized, told))
     assert {name for name, verdict in verdicts(found).items() if verdict == NOT_RUN} == {

@@ -1,4 +1,4 @@
-"""The paper's figures as data, and the record of runs that comes with the package."""
+"""The paper's figures as data, and the recordings that come with the package."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ from pdrm.paper.figures import EVERY, STUDIES, study
 TABULAR = [study(name) for name in STUDIES]
 
 
-def test_every_agent_of_the_paper_is_there_with_the_same_ten_seeds():
+def test_every_agent_of_the_paper_has_the_same_ten_seeds():
     counts = {
         panel.name: sum(not line.ours for line in panel.lines)
         for of in TABULAR
@@ -51,7 +51,7 @@ def test_every_line_of_the_paper_can_be_built(name):
         assert timed == (name == "maze-wall-clock"), "other runs do not depend on the computer"
 
 
-def test_a_record_holds_the_means_of_the_runs(tmp_path, monkeypatch):
+def test_a_recording_contains_the_means_of_the_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(recorded, "FOLDER", ensure_folder(tmp_path / "recorded"))
     line = AgentLine(name="summary", agent="summary", settings={"episodes": 2})
     panel = replace(study("ours").panels[0], lines=(line,))

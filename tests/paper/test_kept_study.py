@@ -1,4 +1,4 @@
-"""A folder says which studies it is about: what is read from it asks for the very same runs."""
+"""A folder stores its studies: loading them gives exactly the same runs."""
 
 import pytest
 
@@ -6,7 +6,14 @@ from pdrm.domains import grid_domain, parse_map
 from pdrm.errors import BadRunFolder
 from pdrm.experiments.curves import Store
 from pdrm.experiments.panel import AgentLine, Panel
-from pdrm.experiments.study import STUDIES, Study, load_studies, recorded, run_study, save_studies
+from pdrm.experiments.study import (
+    STUDIES,
+    Study,
+    load_studies,
+    recorded_lines,
+    run_study,
+    save_studies,
+)
 from pdrm.paper.figures import figures
 from tests.experiments.small import SHORT, small_study
 
@@ -14,7 +21,7 @@ TASK = "name task\nevents key\nstack #\nstart go\nfinal done\notherwise stay 0\n
 
 
 def own_study():
-    """A domain and a machine of one's own."""
+    """Your own domain and machine."""
     rooms = parse_map("#####\n#@.k#\n#####", places="@k", start="@")
     domain = grid_domain("rooms", rooms, {"k": "key"}, step_limit=20)
     lines = (
@@ -34,12 +41,12 @@ def own_study():
 
 
 @pytest.mark.parametrize("study", [small_study(), own_study()], ids=["catalogue", "own"])
-def test_what_is_kept_asks_for_the_same_runs(study, tmp_path):
+def test_a_loaded_study_has_the_same_runs(study, tmp_path):
     outcome = run_study(study, tmp_path)
     (again,) = load_studies(tmp_path)
     assert (again.name, again.title, again.seeds) == (study.name, study.title, study.seeds)
     assert [spec.id for _, _, spec in again.runs()] == [spec.id for _, _, spec in study.runs()]
-    lines = [curves for _, curves in recorded([again], Store.below(tmp_path))]
+    lines = [curves for _, curves in recorded_lines([again], Store.below(tmp_path))]
     for curves, (_, before) in zip(lines, outcome.lines, strict=True):
         assert (curves.line.name, curves.line.key, curves.line.ours) == (
             before.line.name,
@@ -54,7 +61,7 @@ def test_what_is_kept_asks_for_the_same_runs(study, tmp_path):
         assert (curves.success == before.success).all()
 
 
-def test_the_papers_studies_are_known_without(tmp_path):
+def test_the_papers_studies_need_no_file(tmp_path):
     save_studies([small_study()], tmp_path)
     assert (tmp_path / STUDIES).exists()
     save_studies(figures([]), tmp_path)
@@ -62,13 +69,13 @@ def test_the_papers_studies_are_known_without(tmp_path):
     assert load_studies(tmp_path) == []
 
 
-def test_a_domain_that_is_gone_leaves_nothing(tmp_path):
+def test_a_study_without_its_domain_is_empty(tmp_path):
     save_studies([own_study()], tmp_path)
     assert load_studies(tmp_path) == []
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '[{"name": "a", "seeds": [0], "panels": [{}]}]'])
-def test_a_damaged_file_is_told(text, tmp_path):
+def test_a_damaged_file_is_an_error(text, tmp_path):
     (tmp_path / STUDIES).write_text(text)
     with pytest.raises(BadRunFolder, match="damaged"):
         load_studies(tmp_path)

@@ -1,4 +1,4 @@
-"""Readings of the paper: named choices, generated maps and sequences with a solution, and claims judged under them."""
+"""Readings of the paper: their choices, generated tasks with a solution, and claims."""
 
 import json
 
@@ -25,7 +25,7 @@ def ids(of):
     return {(panel.name, line.name): panel.specs(line, (0,))[0].id for panel, line in of.lines()}
 
 
-def test_readings_have_names_and_say_what_they_change():
+def test_readings_have_names_and_descriptions():
     named = [(reading.figure, reading.name) for reading in READINGS]
     assert len(set(named)) == len(named)
     assert all(reading.about for reading in READINGS)
@@ -33,7 +33,7 @@ def test_readings_have_names_and_say_what_they_change():
         reading_of("letter", "repo")
 
 
-def test_a_reading_changes_what_it_says_and_nothing_else():
+def test_a_reading_changes_only_its_choice():
     default, python = ids(study("maze")), ids(reading_of("maze", "python").study)
     assert {key for key in default if default[key] != python[key]} == {
         (panel.name, line) for panel in study("maze").panels for line in ("CpRM", "1-CpRM")
@@ -51,6 +51,16 @@ def test_a_reading_changes_what_it_says_and_nothing_else():
     assert paint.agent(paint.lines[0]).learning_rate == 0.5
 
 
+def test_the_repository_reading_makes_all_of_its_choices():
+    """Also the choices about agents that an earlier choice has replaced."""
+    (panel,) = reading_of("letter", "repository-all").study.panels
+    agents = {line.name: panel.agent(line) for line in panel.lines}
+    assert {agent.ties for agent in agents.values()} == {"first"}
+    ending = {name for name, agent in agents.items() if agent.limit_ends}
+    assert ending == {"pdRM", "1-pdRM", "0-pdRM (ours)", "Q-CRA"}
+    assert agents["CQL-CRA"].counter_values == 20
+
+
 def test_nothing_left_to_retrace_can_end_or_lose():
     for name, paid in (("end", 0), ("lose", -1e5)):
         machine = reading_of("maze", name).study.panels[0].task.machine
@@ -59,7 +69,7 @@ def test_nothing_left_to_retrace_can_end_or_lose():
         assert (run.after.state, run.steps[-1].reward) == ("lost", paid)
 
 
-def test_in_the_repository_a_may_turn_before_it_is_read():
+def test_in_the_repository_a_can_turn_before_it_is_read():
     world = letter(turned_first=True)
     states = list(world.picture.cell)
     beside = next(s for s, cell in enumerate(states) if cell == (1, 2))
@@ -98,8 +108,8 @@ def test_a_reading_is_run_and_judged(pdrm, tmp_path):
     assert pdrm("reproduce", "paint", "--reading", "fast", "-o", tmp_path).code == 2
 
 
-def test_other_physics_can_refute_a_claim_but_not_show_it(tmp_path, monkeypatch):
-    """Recurrent PPO was not run there: what holds without it is not said to hold."""
+def test_other_physics_can_refute_a_claim_but_not_confirm_it(tmp_path, monkeypatch):
+    """Recurrent PPO was not run there, so no claim about it can hold."""
     found = {
         (cell.reading, cell.record["id"]): cell
         for cell in cells(tmp_path)

@@ -1,4 +1,4 @@
-"""The report of a small reproduction: what is on the page, that it needs nothing from outside, and how a browser shows it."""
+"""The report of a small reproduction: its content, that it is self-contained, and its look in a browser."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def page(folder):
 
 
 class Balance(HTMLParser):
-    """Whether what is opened is closed, and what the page would fetch or run."""
+    """Check that tags are closed, and collect everything that the page would fetch or run."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +64,7 @@ class Balance(HTMLParser):
             self.wrong.append(tag)
 
 
-def test_every_claim_is_on_the_page_with_its_verdict(page):
+def test_the_page_has_every_claim_with_its_verdict(page):
     for claim in CLAIMS:
         assert f"<code>{claim.id}</code>" in page
     row = re.search(r"<tr><td>(.{0,80})</td><td><code>paint</code>", page).group(1)
@@ -75,8 +75,8 @@ def test_every_claim_is_on_the_page_with_its_verdict(page):
     assert "no run is recorded" in page
 
 
-def test_what_was_proved_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(facts, "CHECKED", ("paint",))
+def test_facts_are_cached(tmp_path, monkeypatch):
+    monkeypatch.setattr(facts, "CHECKED_DOMAINS", ("paint",))
     monkeypatch.setattr(facts, "DOMAINS", ("paint",))
     monkeypatch.setattr(facts, "size_claims", lambda _records: [])
     once = facts.theory_facts(tmp_path)
@@ -88,7 +88,7 @@ def test_what_was_proved_is_kept(tmp_path, monkeypatch):
     assert "Sizes of paint" in sizes_section(once).body
 
 
-def test_figures_have_their_numbers(page):
+def test_figures_have_tables(page):
     for agent in ("pdRM", "1-pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA", "0-pdRM (ours)"):
         assert f"<td>{agent}</td>" in page
     # PaintWorld's best policy asks for all at once: the mean over n = 1..5 of -n/(n+1) is -0.71.
@@ -97,7 +97,7 @@ def test_figures_have_their_numbers(page):
     assert page.count("data:image/svg+xml;base64,") >= 4
 
 
-def test_the_page_is_whole_and_needs_nothing(page):
+def test_the_page_is_complete_and_self_contained(page):
     seen = Balance()
     seen.feed(page)
     assert not seen.open
@@ -112,7 +112,7 @@ def test_the_page_is_whole_and_needs_nothing(page):
 @pytest.mark.skipif(BROWSER is None, reason="no browser here")
 @pytest.mark.parametrize("width", [1200, 390])
 def test_in_a_browser(page, width, tmp_path):
-    """No error, no request, no sideways scrolling, at the width of a desk and of a phone."""
+    """No error, no request and no horizontal scrolling, at the widths of a desktop and a phone."""
     probe = (
         "<script>window.onload = () => { const d = document.documentElement; document.title = "
         "[d.scrollWidth <= d.clientWidth, [...document.images].every(i => i.naturalWidth > 0), "

@@ -1,4 +1,4 @@
-"""Figure 5: what came with the package is whole, the docs say what it holds, claims follow it, and own runs go before it."""
+"""Figure 5: the recordings are complete, documented and used for claims, unless there are own runs."""
 
 import csv
 import json
@@ -22,8 +22,8 @@ WATER = study("water")
 LINES = [(of, panel, line) for of in map(study, DEEP) for panel, line in of.lines()]
 
 
-def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
-    """With the settings that the line has today; only `water-scaled` and strict recurrent PPO were never recorded."""
+def test_every_recording_belongs_to_a_line_and_is_complete():
+    """With the current settings of the line. Only `water-scaled` and strict recurrent PPO were not recorded."""
     found = {}
     for of, panel, line in LINES:
         curves = recorded_curves(of, panel, line)
@@ -59,8 +59,8 @@ def test_everything_that_came_with_the_package_belongs_to_a_line_and_is_whole():
     assert rows == sum(curves.returns.size for curves, _ in found.values())
 
 
-def test_the_docs_say_what_was_recorded():
-    """One line of a table for each map and agent."""
+def test_the_docs_show_the_recordings():
+    """A table row for each map and agent."""
     for of, panel, line in LINES:
         if (curves := recorded_curves(of, panel, line)) is None:
             continue
@@ -88,7 +88,7 @@ AS_THE_PAPER_SAYS = {
 
 
 def judge_by_hand(told):
-    """What both rules say of three tests whose medians are these, and of recurrent PPO that varies most on 17 × 17."""
+    """The verdicts of both rules for three evaluations with these medians, if recurrent PPO varies most on 17 × 17."""
     evidence = Evidence(Path("nowhere"))
     for panel in WATER.panels:
         for line in panel.lines:
@@ -113,7 +113,7 @@ def judge_by_hand(told):
     return [part for claim in claims for rule in claim.rules for part in rule(evidence)]
 
 
-def test_claims_hold_where_it_went_as_the_paper_says():
+def test_claims_hold_for_curves_as_in_the_paper():
     assert all(part.holds for part in judge_by_hand(AS_THE_PAPER_SAYS))
 
 
@@ -130,7 +130,7 @@ def test_claims_hold_where_it_went_as_the_paper_says():
         ("water-20", RECURRENT, ((0, 9_000, 116_000), 1.0), "recurrent PPO does not achieve"),
     ],
 )
-def test_one_line_that_differs_breaks_its_part(panel, line, went, part):
+def test_a_single_different_line_refutes_its_part(panel, line, went, part):
     told = {**AS_THE_PAPER_SAYS, panel: {**AS_THE_PAPER_SAYS[panel], line: went}}
     assert any(part in one.text for one in judge_by_hand(told) if not one.holds)
 
@@ -145,7 +145,7 @@ SHORT = {
 }
 
 
-def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path):
+def test_figure_5_runs_like_others_and_own_runs_replace_the_recording(tmp_path):
     panel = WATER.panels[0]
     short = [
         replace(line, settings={**line.settings, **SHORT, "test_episodes": 2})
@@ -169,7 +169,7 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
     )
     evidence = Evidence(tmp_path, studies=(whole,))
     judged = judge_claims(evidence, {"water"})
-    assert evidence.anything
+    assert evidence.has_runs
     device = before.recorded_on
     assert [(one.seeds, one.recorded_on) for one in judged] == [
         ((1, 1), device),
@@ -177,7 +177,7 @@ def test_figure_5_runs_like_any_other_and_own_runs_go_before_the_record(tmp_path
         ((10, 1), device),
         ((10, 1), device),
     ]
-    assert judged[1].why == "water-17, PPO + 1-pdRM: the run has 2 tests"
+    assert judged[1].why == "water-17, PPO + 1-pdRM: the run has only 2 evaluations"
     page = write_report(found, judged, evidence, theory=False).read_text()
     part = page[page.index('id="study-water"') :]
     assert (tmp_path / "figures" / "water-17.pdf").exists()

@@ -165,7 +165,7 @@ def sizes(
     True
     """
     given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    counting = given.counting if given.counts else None
+    counting = given.counting if given.has_counting_automaton else None
     domain = given.finite
     machine = given.pushdown
     limit = domain.step_limit if steps is None else steps

@@ -1,1 +1,1 @@
-"""The `pdrm` command. Heavy imports happen inside the commands, so that `pdrm --help` is instant."""
+"""The `pdrm` command. Heavy imports are inside the commands, to keep `pdrm --help` instant."""

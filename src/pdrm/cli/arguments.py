@@ -1,6 +1,7 @@
-"""Arguments that several commands share, and the values that the shell completes: domains, machines, agents, codes.
+"""Arguments shared by several commands, and shell completion of domains, machines, agents and
+codes.
 
-What is offered is found without the modules that build anything: the shell waits for it at every press of Tab.
+Completion must be fast, so it avoids importing the library's heavy modules.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ CATALOGUE = Path(__file__).parent.parent / "machines" / "catalogue"
 
 
 def complete(words: Callable[[], Iterable[str]], *endings: str) -> Callable[[str], list[str]]:
-    """Complete one of some words, or the path of a file with one of these endings."""
+    """A completion of words, and of paths with one of these endings."""
 
     def find(incomplete: str) -> list[str]:
-        begun = [word for word in words() if word.startswith(incomplete)]
+        matches = [word for word in words() if word.startswith(incomplete)]
         patterns = (f"{escape(incomplete)}*{ending}" for ending in endings)
-        return [*begun, *sorted(path for pattern in patterns for path in glob(pattern))]
+        return [*matches, *sorted(path for pattern in patterns for path in glob(pattern))]
 
     return find
 
 
 def domain_names() -> list[str]:
-    """Domains of the catalogue."""
+    """The domains of the catalogue."""
     from pdrm.domains.paper_domains import names
     from pdrm.domains.water import SIDES
 
@@ -40,17 +41,17 @@ def domain_names() -> list[str]:
 
 
 def machine_names() -> list[str]:
-    """Machines of the catalogue."""
+    """The machines of the catalogue."""
     return sorted(file.stem for file in CATALOGUE.glob("*.pdrm"))
 
 
 def task_names() -> Iterable[str]:
-    """Domains and machines of the catalogue."""
+    """The domains and machines of the catalogue."""
     return dict.fromkeys([*domain_names(), *machine_names()])
 
 
 def agent_names() -> Iterable[str]:
-    """Agents."""
+    """The built-in agents."""
     from pdrm.learning.agents import AGENTS
 
     return AGENTS
@@ -60,45 +61,44 @@ complete_domain = complete(domain_names, *MAPS)
 complete_machine = complete(machine_names, *MACHINES)
 complete_agent = complete(agent_names)
 
-Json = Annotated[bool, Option("--json", help="Print JSON for programs.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
 File = Annotated[
     str,
     Argument(
-        help="A machine file, a name of the catalogue, or - for standard input.",
+        help="A machine file, a catalogue name, or - for standard input.",
         autocompletion=complete_machine,
     ),
 ]
 DomainName = Annotated[
-    str, Argument(help="A domain of the catalogue, or its file.", autocompletion=complete_domain)
+    str, Argument(help="A catalogue domain, or a domain's file.", autocompletion=complete_domain)
 ]
 MachineName = Annotated[
     str | None,
     Option(
-        help="A machine file or catalogue name. [the domain's own]",
+        help="A machine file or catalogue name. [the domain's machine]",
         autocompletion=complete_machine,
     ),
 ]
 Discount = Annotated[
-    float | None, Option(help="γ, below 1. [the paper's for its domains, else 0.99]")
+    float | None, Option(help="γ, below 1. [the paper's for its domains, otherwise 0.99]")
 ]
 RunFolders = Annotated[
-    list[Path] | None, Argument(help="Folders of runs. [the one in runs]", show_default=False)
+    list[Path] | None, Argument(help="Run folders. [the only run in runs]", show_default=False)
 ]
 Seed = Annotated[int, Option(min=0, metavar="<int>", help="Seed of the episodes.")]
-Seeds = Annotated[int | None, Option(help="How many seeds. [the study's]")]
+Seeds = Annotated[int | None, Option(help="Number of seeds. [the study's]")]
 
 
 def read_ks(text: str) -> list[int]:
-    """The k that are asked about: 0..4, or 0,1,5, or 3.
+    """Parse the values of --k: 0..4, or 0,1,5, or 3.
 
     >>> read_ks("0..2"), read_ks("5")
     ([0, 1, 2], [5])
     """
-    found: list[int] = []
+    ks: list[int] = []
     if re.fullmatch(r"\d{1,4}(\.\.\d{1,4}|(,\d{1,4})*)", text, re.ASCII):
         first, dots, last = text.partition("..")
-        found = list(range(int(first), int(last) + 1)) if dots else list(map(int, text.split(",")))
-    if not found:
-        fault = f"--k {text[:40]!r} is not a list of numbers of symbols"
-        raise BadSetting(fault, fix="--k 0..4, or --k 0,1,5")
-    return found
+        ks = list(range(int(first), int(last) + 1)) if dots else list(map(int, text.split(",")))
+    if not ks:
+        raise BadSetting(f"invalid list of k: --k {text[:40]!r}", fix="--k 0..4, or --k 0,1,5")
+    return ks

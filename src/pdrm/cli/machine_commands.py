@@ -1,4 +1,5 @@
-"""The commands about machines and domains: check, step, draw, convert, combine, fmt, catalogue, domains."""
+"""The commands about machines and domains: check, step, draw, convert, combine, fmt, catalogue,
+domains."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ MachineOutput = Annotated[
 
 
 class Kind(StrEnum):
-    """The kinds of machine that `convert --to` makes."""
+    """The values of `convert --to`."""
 
     PUSHDOWN = "pushdown"
     COUNTING = "counting"
@@ -57,39 +58,42 @@ def check(
     domain: Annotated[
         str | None,
         Option(
-            help="Also check it as a task in this domain: a name, or a map or .npz file.",
+            help="Also check the task in this domain: a name, or a map or .npz file.",
             autocompletion=complete_domain,
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a machine and list what no rule covers.
+    """Check a machine and list the labels that no rule covers.
 
-    Syntax, names, determinism, endless silent moves, loops that pay. With --domain also whether the
-    task there pays for the wrong thing: never ending, going round, final states out of reach.
+    Checks syntax, names, determinism, endless silent moves and rewarded loops. With --domain also
+    checks the task: if never ending it or going in circles is best, and unreachable final states.
 
     Example: pdrm check letter --domain letter
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TaskWarning)
-        machine = _machine(file)
-    told = [one.message.finding for one in caught if isinstance(one.message, TaskWarning)]
-    findings = [*told, *machine.findings()]
+        machine = _load_machine(file)
+    messages = [warning.message for warning in caught]
+    findings = [message.finding for message in messages if isinstance(message, TaskWarning)]
+    findings += machine.findings()
     if domain is not None:
         from pdrm.product.task_findings import inspect_task
 
-        added = inspect_task(pdrm.Task(domain, machine))
-        said = ["W0612", *(one.code for one in added)]  # which the task knows better
-        findings = [*(one for one in findings if one.code not in said), *added]
+        task_findings = inspect_task(pdrm.Task(domain, machine))
+        # The findings about the task are more precise, and W0612 can be wrong without a domain.
+        replaced = {"W0612", *(finding.code for finding in task_findings)}
+        findings = [finding for finding in findings if finding.code not in replaced]
+        findings += task_findings
     if as_json:
         print_json({"ok": True, "errors": [], "warnings": list(map(fault_record, findings))})
         return
     typer.echo(coloured(f"{machine.name}: ok", fg="green", bold=True))
-    typer.echo(f"  {_size(machine)}")
-    print_findings([one for one in findings if one.code != "W0602"], err=False)
-    for one in findings:
-        if one.code == "W0602":  # not a fault
-            typer.echo(f"note[W0602]: {one.message}")
+    typer.echo(f"  {_describe(machine)}")
+    print_findings([finding for finding in findings if finding.code != "W0602"], err=False)
+    for finding in findings:
+        if finding.code == "W0602":  # not a fault
+            typer.echo(f"note[W0602]: {finding.message}")
     if domain is not None:
         next_command("pdrm train {} --machine {}", domain, file)
     elif file != "-":
@@ -100,17 +104,17 @@ def step(
     file: File,
     word: Annotated[
         str,
-        Argument(help="Labels separated by spaces; events joined by +; - is the empty label."),
+        Argument(help="Labels separated by spaces. Events are joined by +; - is the empty label."),
     ],
     as_json: Json = False,
 ) -> None:
-    """Run a machine on a word, move by move, with its stack.
+    """Run a machine on a word and print every move with the stack.
 
     Example: pdrm step letter "A A B C C C"
     """
     from pdrm.drawing.trace import write_trace
 
-    run = _machine(file).run(pdrm.language.parse_word(word))
+    run = _load_machine(file).run(pdrm.language.parse_word(word))
     if as_json:
         print_json(run_record(run))
         return
@@ -120,14 +124,14 @@ def step(
 
 
 def run_record(run: MachineRun[Any]) -> dict[str, Any]:
-    """The run as JSON: an entry for each label, the stack top first."""
+    """The run as JSON values, with an entry for each label. Stacks are top first."""
     steps = [
         {
-            "label": None if one.label is None else sorted(one.label),
-            **asdict(one.after),
-            "reward": one.reward,
+            "label": None if step.label is None else sorted(step.label),
+            **asdict(step.after),
+            "reward": step.reward,
         }
-        for one in run.steps
+        for step in run.steps
     ]
     return {
         "accepted": run.accepted,
@@ -146,11 +150,13 @@ def draw(
         Option("-o", "--output", help="A .svg, .png, .pdf, .dot or .tex file; - prints SVG."),
     ] = STANDARD,
 ) -> None:
-    """Draw a machine as SVG, PNG, PDF, DOT or TikZ, or its run on a word as SVG or PNG.
+    """Draw a machine, or its run on a word.
+
+    Machines as SVG, PNG, PDF, DOT or TikZ, runs as SVG or PNG.
 
     Example: pdrm draw letter -o letter.svg
     """
-    machine = _machine(file)
+    machine = _load_machine(file)
     picture = pdrm.draw(machine.run(pdrm.language.parse_word(word)) if word else machine)
     if output == STANDARD:
         typer.echo(picture.render("svg").decode())
@@ -162,19 +168,19 @@ def draw(
 def convert(
     file: File,
     output: MachineOutput = STANDARD,
-    to: Annotated[Kind | None, Option(help="Also translate it to this kind.")] = None,
+    to: Annotated[Kind | None, Option(help="Also translate to this kind.")] = None,
 ) -> None:
     """Convert a machine to another format or kind.
 
-    Reads .pdrm, grammars, regular expressions, temporal formulas, JSON, Toro Icarte's reward machines
-    and automata-lib's DPDAs (as JSON).
+    Reads .pdrm files, grammars, regular expressions, temporal formulas, JSON, Toro Icarte's reward
+    machines and automata-lib's DPDAs (as JSON).
 
     Example: pdrm convert letter-counting -o letter.pdrm --to pushdown
     """
     from pdrm.task import pushdown_machine
 
     _refuse_to_overwrite(file, output)
-    machine = _machine(file)
+    machine = _load_machine(file)
     if to == Kind.PUSHDOWN:
         machine = pushdown_machine(machine)
     elif to == Kind.COUNTING and isinstance(machine, pdrm.PushdownRewardMachine):
@@ -185,25 +191,21 @@ def convert(
 def combine(
     files: Annotated[
         list[str],
-        Argument(
-            help="Machines: files, or names of the catalogue.", autocompletion=complete_machine
-        ),
+        Argument(help="Machines: files or catalogue names.", autocompletion=complete_machine),
     ],
     output: MachineOutput = STANDARD,
-    when: Annotated[
-        str, Option(help="Final when this holds of the parts: and, or, or a formula.")
-    ] = "and",
+    when: Annotated[str, Option(help="Which parts must be final: and, or, or a formula.")] = "and",
     weight: Annotated[
         list[str] | None,
-        Option(metavar="<str>", help="NAME=NUMBER: the factor of a part's rewards."),
+        Option(metavar="<str>", help="NAME=NUMBER: the weight of a part's rewards."),
     ] = None,
     accept: Annotated[
-        str, Option(help="first: as soon as it holds; end: when the event `end` is read.")
+        str, Option(help="first: as soon as --when holds; end: at the event `end`.")
     ] = "first",
 ) -> None:
-    """Combine machines into one that runs them together and pays the sum.
+    """Combine machines, which run together and add their rewards.
 
-    A part has the name of its file.
+    Parts are named after their files.
 
     Example: pdrm combine treasure-maze figure-1 --when or --weight figure-1=0.5 -o both.pdrm
     """
@@ -212,30 +214,30 @@ def combine(
         _refuse_to_overwrite(file, output)
         name = Path(file).stem
         if name in parts:
-            raise BadSetting(f"two parts are called `{name}`", fix="rename one of the files")
-        parts[name] = _machine(file)
+            raise BadSetting(f"two parts have the name `{name}`", fix="rename one of the files")
+        parts[name] = _load_machine(file)
     weights = dict(map(_read_weight, weight or ()))
     name = "combined" if output == STANDARD else output.stem
     _write_machine(pdrm.combine(parts, when, weights=weights, accept=accept, name=name), output)
 
 
 def _read_weight(text: str) -> tuple[str, float]:
-    """The part and the number of a `--weight`."""
+    """Parse `--weight NAME=NUMBER`."""
     name, _, number = text.rpartition("=")
     try:
         return name, float(number)
     except ValueError:
-        fault = f"`--weight {text[:40]}` cannot be read"
-        raise BadSetting(fault, fix="write --weight NAME=NUMBER") from None
+        fault = f"invalid weight: `--weight {text[:40]}`"
+        raise BadSetting(fault, fix="--weight NAME=NUMBER") from None
 
 
 def fmt(
-    file: Annotated[Path, Argument(help="A .pdrm file; - prints standard input laid out.")],
+    file: Annotated[Path, Argument(help="A .pdrm file, or - for standard input to output.")],
     check_only: Annotated[
-        bool, Option("--check", help="Only say whether it would change (exit code 1).")
+        bool, Option("--check", help="Do not write; exit code 1 if the file would change.")
     ] = False,
 ) -> None:
-    """Lay out a .pdrm file; words, order and comments are kept.
+    """Format a .pdrm file. Only whitespace changes.
 
     Example: pdrm fmt task.pdrm
     """
@@ -246,23 +248,24 @@ def fmt(
     after = pdrm.language.lay_out(before, str(file))
     if check_only:
         would_change = after != before
-        typer.echo(f"{file} {'would change' if would_change else 'is laid out already'}")
+        status = "would be reformatted" if would_change else "is already formatted"
+        typer.echo(f"{file} {status}")
         raise typer.Exit(would_change)
     write_atomically(file, after.encode())
     if file != STANDARD:
-        typer.echo(f"laid out {file}")
+        typer.echo(f"formatted {file}")
 
 
 def catalogue(
     name: Annotated[
         str,
         Argument(
-            help="A machine's name; without one, all are listed.",
+            help="A machine's name. [list all machines]",
             autocompletion=complete(machine_names),
         ),
     ] = "",
 ) -> None:
-    """List the machines that come with pdrm, or print one's text.
+    """List the built-in machines, or print the text of a machine.
 
     Example: pdrm catalogue letter
     """
@@ -274,33 +277,33 @@ def catalogue(
     next_command("pdrm catalogue letter > task.pdrm")
 
 
-def _machine(file: str) -> AnyMachine:
-    """The machine in a file, on standard input (`-`), or in the catalogue."""
+def _load_machine(file: str) -> AnyMachine:
+    """Load a machine from a file, standard input (`-`) or the catalogue."""
     from pdrm.files import means_name
 
     return pdrm.catalogue(file) if means_name(file, pdrm.catalogue()) else pdrm.load(file)
 
 
 def _write_machine(machine: AnyMachine, output: Path) -> None:
-    """Write a machine as text or as JSON, by the ending of the output."""
+    """Write a machine as text or JSON, depending on the suffix of the output."""
     if output == STANDARD:
         typer.echo(pdrm.language.to_text(machine), nl=False)
     else:
         pdrm.save(machine, output)
-        typer.echo(f"wrote {output}\n  {_size(machine)}")
+        typer.echo(f"wrote {output}\n  {_describe(machine)}")
         next_command("pdrm check {}", output)
 
 
 def _refuse_to_overwrite(file: str, output: Path) -> None:
-    """Refuse to write over the file that is read, because its comments and loops would be lost."""
+    """Raise if the output is the input, because its comments and loops would be lost."""
     source = Path(file)
     if source.is_file() and output.exists() and output.samefile(source):
-        fault = f"{output} is the file that is read: its comments and loops would be lost"
-        raise CannotWrite(fault, fix="name another file after -o (`pdrm fmt` lays a file out)")
+        fault = f"{output} is also the input: its comments and loops would be lost"
+        raise CannotWrite(fault, fix="give another file after -o (`pdrm fmt` formats a file)")
 
 
-def _size(machine: AnyMachine) -> str:
-    """The machine's kind and numbers in a line."""
+def _describe(machine: AnyMachine) -> str:
+    """The kind and the size of a machine."""
     if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
         kind = f"counting reward automaton with {plural(machine.counters, 'counter')}"
     elif machine.is_reward_machine:
@@ -310,23 +313,23 @@ def _size(machine: AnyMachine) -> str:
     return f"{kind}, {machine.size_text}; otherwise {machine.otherwise}"
 
 
-# --- `pdrm domains`: the domains there are, or the map, the starts and the states of one.
+# --- `pdrm domains`: the list of domains, or the map, starts and states of a domain
 
 SHOWN_STATES = 200
-"""States that are printed; with --json all are."""
+"""Maximum number of states to print without --json."""
 
 
 def domains(
     name: Annotated[
         str | None,
         Argument(
-            help="A domain, or the file of your own; without one, all are listed.",
+            help="A domain's name or file. [list all domains]",
             autocompletion=complete_domain,
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the domains, or show one: its map, its starts, and its states by number, with what a step into each emits.
+    """List the domains, or show the map and states of a domain.
 
     Example: pdrm domains maze-5x5
     """
@@ -336,38 +339,42 @@ def domains(
     from pdrm.drawing.render import describe_domain
     from pdrm.drawing.rows import Cells
 
-    found = [
+    listed = [
         water_world(word) if word in SIDES else find_domain(word)
         for word in (domain_names() if name is None else [name])
     ]
-    one, rows = found[0], list(map(describe_domain, found))
-    shown = one if name is not None and isinstance(one, FiniteDomain) else None
-    if shown is not None:
-        rows[0] |= _list_states(shown)
+    rows = list(map(describe_domain, listed))
+    single = listed[0] if name is not None else None
+    if isinstance(single, FiniteDomain):
+        rows[0] |= _list_states(single)
     if as_json:
         print_json(rows if name is None else rows[0])
         return
-    if shown is None:
-        named = ("name", "states", "step_limit", "machine")
-        cells = Cells.from_records([{key: row[key] for key in named} for row in rows])
-        typer.echo(cells.text())
+    if isinstance(single, FiniteDomain):
+        _print_states(single, rows[0])
     else:
-        _print_states(shown, rows[0])
-    if name is None or one.machine:
+        columns = ("name", "states", "step_limit", "machine")
+        cells = Cells.from_records([{column: row[column] for column in columns} for row in rows])
+        typer.echo(cells.text())
+    if single is None or single.machine:
         next_command("pdrm train {}", name or "letter")
 
 
-def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
-    """The map, and the states with their numbers."""
+def _print_states(domain: FiniteDomain, record: dict[str, Any]) -> None:
+    """Print the map, and the states with their numbers."""
     from pdrm.drawing.rows import Cells
 
     typer.echo(pdrm.draw(domain))
     typer.echo(f"actions: {' '.join(domain.actions)}; events: {' '.join(domain.events)}")
-    typer.echo(f"starts:\n{Cells.from_records(about['starts']).text()}")
+    typer.echo(f"starts:\n{Cells.from_records(record['starts']).text()}")
     typer.echo("states, and the events that a step into each can emit:")
     states = [
-        {**state, "emits": " ".join(state["emits"]), "terminal": "yes" * state["terminal"]}
-        for state in about["state_list"]
+        {
+            **state,
+            "emits": " ".join(state["emits"]),
+            "terminal": "yes" if state["terminal"] else "",
+        }
+        for state in record["state_list"]
     ]
     typer.echo(Cells.from_records(states[:SHOWN_STATES]).text())
     if len(states) > SHOWN_STATES:
@@ -375,20 +382,20 @@ def _print_states(domain: FiniteDomain, about: dict[str, Any]) -> None:
 
 
 def _list_states(domain: FiniteDomain) -> dict[str, Any]:
-    """The starts and the states for programs."""
+    """The starts and the states as JSON values."""
     arrays = domain.arrays
     possible = arrays.probability > 0
     emits = [set[str]() for _ in range(domain.states)]
     for state, label in zip(arrays.next[possible], arrays.label[possible], strict=True):
         emits[state] |= domain.labels[label]
-    begins = zip(arrays.start_state, arrays.start_probability, arrays.start_label, strict=True)
+    start_arrays = (arrays.start_state, arrays.start_probability, arrays.start_label)
     starts = [
         {
             "state": int(state),
-            "chance": float(chance),
+            "chance": float(probability),
             "label": None if label < 0 else sorted(domain.labels[label]),
         }
-        for state, chance, label in begins
+        for state, probability, label in zip(*start_arrays, strict=True)
     ]
     states = [
         {

@@ -1,4 +1,4 @@
-"""The entry of the command: the list of commands, and how errors end them (exit code 2, no traceback)."""
+"""Entry point of the `pdrm` command: the list of commands, and error handling (exit code 2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from pdrm import __version__
-from pdrm.cli.output import INTERRUPTED, print_error, show_warnings, write_any_text
+from pdrm.cli.output import INTERRUPTED, escape_unencodable, print_error, show_warnings
 from pdrm.errors import BadSetting, CannotOpen, PdrmError
 
 COMMANDS = {
@@ -42,26 +42,26 @@ COMMANDS = {
     "claims": "study_commands",
     "doctor": "setup_commands",
 }
-"""The commands in the order of the help, and the module of `pdrm.cli` that holds each."""
+"""The commands in the order of the help, with their modules in `pdrm.cli`."""
 UsageError: Any = typer.BadParameter.__base__
-"""The error of Typer for options and arguments; it has no public name."""
+"""Typer's error for options and arguments, which has no public name."""
 
 
 class Commands(TyperGroup):
-    """The commands. Each is imported when it is called, so that none waits for what another needs."""
+    """A group of commands that are imported when they are called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        wanted = [cmd_name] if cmd_name in COMMANDS else COMMANDS  # all, to suggest one
-        for name in wanted:
+        needed = [cmd_name] if cmd_name in COMMANDS else COMMANDS  # all of them, for suggestions
+        for name in needed:
             if name not in self.commands:
                 self.commands[name] = load_command(name)
         return self.commands.get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; say that Ctrl-C stopped it, and what was kept."""
+        """Run a command. On Ctrl-C, print what was kept."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
@@ -72,11 +72,11 @@ class Commands(TyperGroup):
 def load_command(name: str) -> Any:
     """Import a command."""
     module = import_module(f"pdrm.cli.{COMMANDS[name]}")
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    # A word may begin with `-`, the empty label, which is not an option.
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    # A word can start with `-`, the empty label, which is not an option.
     settings = {"ignore_unknown_options": name in ("step", "draw")}
-    alone.command(name, context_settings=settings)(vars(module)[name.replace("-", "_")])
-    return typer.main.get_command(alone)
+    single.command(name, context_settings=settings)(vars(module)[name.replace("-", "_")])
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(
@@ -84,7 +84,7 @@ app = typer.Typer(
     cls=Commands,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: loading rich for it would double the start-up time
+    rich_markup_mode=None,  # loading rich would double the start-up time
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: pdrm new garden",
 )
@@ -96,7 +96,7 @@ def _options(
     version: Annotated[bool, Option("--version", help="Print the version.")] = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Do not print hints.")] = False,
 ) -> None:
-    """Pushdown reward machines: write a task that needs a stack, check it, draw it, train on it."""
+    """Pushdown reward machines for reinforcement learning tasks that need a stack."""
     if version:
         typer.echo(f"pdrm {__version__}")
         raise typer.Exit
@@ -107,9 +107,9 @@ def _options(
 
 
 def main() -> None:
-    """Run the command. A fault of the input is printed and ends it with exit code 2."""
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader (a pager, `head`) may have gone
-    write_any_text()
+    """Run the command. Errors of the user are printed, with exit code 2."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a pager or `head` can close the pipe
+    escape_unencodable()
     code = 2
     try:
         with show_warnings():
@@ -119,7 +119,7 @@ def main() -> None:
         print_error(BadSetting(error.format_message(), fix=f"{command} --help"))
     except PdrmError as error:
         print_error(error)
-    except OSError as error:  # a name that no file can have, a folder that has gone
+    except OSError as error:  # an impossible file name, a deleted folder
         print_error(CannotOpen(str(error), fix="check the path and its permissions"))
     sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""Output of the commands: text for people (coloured only on a terminal), JSON for programs."""
+"""Output of the commands: text (coloured only on a terminal) or JSON."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ import typer
 from pdrm.errors import Finding, PdrmError, TaskWarning, Where
 
 FAILED = 1
-"""The exit code of a command some of whose runs failed."""
+"""Exit code if some runs failed."""
 INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 STANDARD = Path("-")
-"""Standard input where a file is read, standard output where one is written."""
+"""Standard input for reading, standard output for writing."""
 
 
 def coloured(text: str, **style: Any) -> str:
-    """Style the text, unless NO_COLOR or a dumb terminal asks for plain text."""
+    """Style the text, unless NO_COLOR is set or the terminal is dumb."""
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     return text if plain else typer.style(text, **style)
 
 
 def print_error(error: PdrmError) -> None:
-    """Print the error on standard error, with the command that explains it; with --json on standard output for programs."""
+    """Print an error to standard error, or with --json as JSON to standard output."""
     if "--json" in sys.argv:
         print_json({"ok": False, "errors": list(map(fault_record, error.errors))})
         return
-    for one in error.errors:
-        first, _, rest = str(one).partition("\n")
+    for single in error.errors:
+        first, _, rest = str(single).partition("\n")
         typer.echo(f"{coloured(first, fg='red', bold=True)}\n{rest}".rstrip(), err=True)
     typer.echo(f"  more: pdrm explain {error.errors[0].code}", err=True)
 
 
 def print_findings(findings: Sequence[Finding], *, err: bool = True) -> None:
-    """Print warnings, and once the command that explains them."""
+    """Print warnings, and the command that explains the first one."""
     for finding in findings:
         typer.echo(str(finding), err=err)
     if findings:
@@ -51,7 +52,7 @@ def print_findings(findings: Sequence[Finding], *, err: bool = True) -> None:
 
 @contextmanager
 def show_warnings() -> Iterator[None]:
-    """Print warnings about a task on standard error as errors are, not as Python prints a warning."""
+    """Print warnings about tasks in the format of errors instead of Python's format."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", TaskWarning)
         plain = warnings.showwarning
@@ -62,49 +63,49 @@ def show_warnings() -> Iterator[None]:
             else:
                 plain(message, *details)
 
-        warnings.showwarning = show  # type: ignore[assignment] # it passes on whatever it is given
+        warnings.showwarning = show  # type: ignore[assignment] # it passes all arguments on
         yield
 
 
-def write_any_text() -> None:
-    """Escape what the encoding of standard output and error lacks: a name must not fail a message."""
+def escape_unencodable() -> None:
+    """Backslash-escape characters that standard output and error cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value on standard output, in ASCII, which every encoding has."""
+    """Print a JSON value to standard output, in ASCII, which every encoding supports."""
     typer.echo(json.dumps(value, indent=2))
 
 
 def next_command(command: str, *names: object) -> None:
-    """Print the next useful command as the last line, on standard error so that pipes stay clean.
+    """Suggest the next command on standard error, unless `pdrm --quiet`.
 
-    `names` replace each `{}` of the command, quoted if the shell needs it. `pdrm --quiet` prints none.
+    Each `{}` of the command is replaced by a name, quoted for the shell if necessary.
     """
     if "PDRM_QUIET" not in os.environ:
-        said = command.format(*(quote(str(name)) for name in names)) if names else command
-        typer.echo(coloured(f"next: {said}", dim=True), err=True)
+        text = command.format(*(quote(str(name)) for name in names)) if names else command
+        typer.echo(coloured(f"next: {text}", dim=True), err=True)
 
 
 def name_task(domain: object, machine: str | None, discount: float | None = None) -> str:
-    """The arguments that name a task to train on, as the shell reads them."""
-    named = quote(str(domain))
+    """The command-line arguments of a task to train on."""
+    arguments = quote(str(domain))
     if machine is not None:
-        named += f" --machine {quote(machine)}"
-    return named if discount is None else f"{named} --set discount={discount}"
+        arguments += f" --machine {quote(machine)}"
+    return arguments if discount is None else f"{arguments} --set discount={discount}"
 
 
-def fault_record(one: Finding | PdrmError) -> dict[str, Any]:
-    """An error or a warning for programs, with its line and column, or for a value in JSON the path that leads to it."""
-    where = one.where or Where("")
+def fault_record(fault: Finding | PdrmError) -> dict[str, Any]:
+    """An error or a warning as JSON values, with its location."""
+    where = fault.where or Where("")
     return {
-        "code": one.code,
+        "code": fault.code,
         "file": where.file or None,
         "line": where.line or None,
         "column": where.column or None,
         "path": where.path,
-        "message": one.message,
-        "fix": one.fix,
+        "message": fault.message,
+        "fix": fault.fix,
     }

@@ -1,4 +1,4 @@
-"""`pdrm doctor`, `pdrm new` and `pdrm explain`: the installation, a project to start from, error codes."""
+"""`pdrm doctor`, `pdrm new` and `pdrm explain`: the installation, new projects, error codes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from pdrm.cli.arguments import Json, complete
 from pdrm.cli.output import coloured, next_command, print_json
 from pdrm.errors import BadSetting, CannotWrite, UnknownCode, did_you_mean, explanations
 
-# --- `pdrm doctor`: what is installed, what is missing, and where JAX runs.
+# --- `pdrm doctor`: the installed packages, and the devices of JAX
 
 CORE = "core"
-FOR = {
-    CORE: "everything but the rest of this list",
+PURPOSES = {
+    CORE: "everything except the extras below",
     "jax": "deep agents, on CPU or GPU",
     "sb3": "Stable-Baselines3's agents",
     "dask": "studies on a Dask cluster",
@@ -35,22 +35,24 @@ FOR = {
     "tensorboard": "logging to TensorBoard",
     "wandb": "logging to Weights & Biases",
 }
-"""The purpose of each group of packages; groups that are not listed are for developers."""
-ASK_JAX = "import jax\nfor one in jax.devices(): print(one.device_kind)"
+"""The purpose of each group of packages. Other groups are for developers."""
+LIST_DEVICES = "import jax\nfor device in jax.devices(): print(device.device_kind)"
 PIP = f"{quote(sys.executable)} -m pip install"
 
 
 def doctor(as_json: Json = False) -> None:
-    """Say what is installed, what is missing, on which device JAX runs, and how to fix it.
+    """Check the installed packages and the devices of JAX.
 
-    The exit code is 1 if something that everything needs is missing.
+    The exit code is 1 if a core package is missing.
 
     Example: pdrm doctor
     """
     found = groups()
-    devices = jax_devices() if any(one["name"] == "jax" and one["ok"] for one in found) else None
+    core = found[0]
+    has_jax = any(group["name"] == "jax" and group["ok"] for group in found)
+    devices = jax_devices() if has_jax else None
     about = {
-        "ok": found[0]["ok"],
+        "ok": core["ok"],
         "pdrm": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -63,33 +65,39 @@ def doctor(as_json: Json = False) -> None:
         for group in found:
             _print_group(group)
         if devices is not None:
-            typer.echo(f"JAX runs on: {', '.join(devices['devices']) or 'nothing'}")
+            typer.echo(f"JAX devices: {', '.join(devices['devices']) or 'none'}")
             if devices["fault"]:
                 typer.echo(f"  {devices['fault']}\n  fix: {devices['fix']}")
-        next_command("pdrm new garden" if about["ok"] else found[0]["fix"])
-    if not about["ok"]:
+        next_command("pdrm new garden" if core["ok"] else core["fix"])
+    if not core["ok"]:
         raise typer.Exit(1)
 
 
 def groups() -> list[dict[str, Any]]:
-    """Packages that serve one purpose: the core first, then each extra, as the installed package declares them."""
-    needed = [Requirement(text) for text in metadata.requires("pdrm") or []]
+    """The requirements of the installed package by group: the core first, then the extras."""
+    requirements = [Requirement(text) for text in metadata.requires("pdrm") or []]
     found = []
-    for name, purpose in FOR.items():
-        packages = [
-            find_package(one)
-            for one in needed
-            if (name == CORE if one.marker is None else one.marker.evaluate({"extra": name}))
+    for name, purpose in PURPOSES.items():
+        packages = [find_package(needed) for needed in requirements if _is_in(needed, name)]
+        missing = [
+            quote(package["name"] + package["wanted"]) for package in packages if not package["ok"]
         ]
-        lacking = [quote(one["name"] + one["wanted"]) for one in packages if not one["ok"]]
-        fix = f"{PIP} {' '.join(lacking)}" if lacking else ""
-        about = {"name": name, "for": purpose, "ok": not lacking, "packages": packages, "fix": fix}
-        found.append(about)
+        fix = f"{PIP} {' '.join(missing)}" if missing else ""
+        found.append(
+            {"name": name, "for": purpose, "ok": not missing, "packages": packages, "fix": fix}
+        )
     return found
 
 
+def _is_in(needed: Requirement, group: str) -> bool:
+    """Return True if a requirement belongs to the core or to this extra."""
+    if needed.marker is None:
+        return group == CORE
+    return needed.marker.evaluate({"extra": group})
+
+
 def find_package(needed: Requirement) -> dict[str, Any]:
-    """An installed package: its version, if it is there, and whether that will do."""
+    """The installed version of a package, and if it satisfies the requirement."""
     try:
         version = metadata.version(needed.name)
     except metadata.PackageNotFoundError:
@@ -99,10 +107,12 @@ def find_package(needed: Requirement) -> dict[str, Any]:
 
 
 def jax_devices() -> dict[str, Any]:
-    """The devices of JAX, asked in a separate process, because a broken driver can hang or crash it."""
-    command = [sys.executable, "-c", ASK_JAX]
+    """The devices of JAX. A separate process lists them, because a broken driver can hang or
+    crash."""
+    command = [sys.executable, "-c", LIST_DEVICES]
     devices: list[str] = []
-    fault, wanted = "", "jax"
+    fault = ""
+    package = "jax"
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         devices = ended.stdout.splitlines()
@@ -111,8 +121,9 @@ def jax_devices() -> dict[str, Any]:
     except subprocess.TimeoutExpired as error:
         fault = str(error)
     if set(devices) == {"cpu"} and shutil.which("nvidia-smi"):
-        fault, wanted = "there is an NVIDIA GPU that JAX does not use", "'jax[cuda12]'"
-    fix = f"{PIP} --upgrade {wanted}" if fault else ""
+        fault = "JAX does not use the NVIDIA GPU"
+        package = "'jax[cuda12]'"
+    fix = f"{PIP} --upgrade {package}" if fault else ""
     return {"devices": devices, "fault": fault, "fix": fix}
 
 
@@ -126,35 +137,36 @@ def _print_group(group: dict[str, Any]) -> None:
         typer.echo(f"  fix: {group['fix']}")
 
 
-# --- `pdrm new`: a small project that trains at once, to change step by step into your own.
+# --- `pdrm new`: a small working project, to change step by step into your own
 
 NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
-FIRST = {"grid": "pdrm train map.txt --machine task.pdrm", "gym": "python train.py"}
+FIRST_COMMAND = {"grid": "pdrm train map.txt --machine task.pdrm", "gym": "python train.py"}
 """The first command to run, by the kind of project."""
 
 
 def new(
-    name: Annotated[str, Argument(help="The project's name: of a folder that is not there yet.")],
+    name: Annotated[str, Argument(help="The project's name, also the name of a new folder.")],
     gym: Annotated[
-        bool, Option("--gym", help="With a Gymnasium environment of your own, not a map.")
+        bool, Option("--gym", help="Use your own Gymnasium environment instead of a map.")
     ] = False,
 ) -> None:
-    """Make a small project that trains at once: a task, where it acts, a study, a test.
+    """Create a small project with a task, a study and a test.
 
     Example: pdrm new garden
     """
-    folder, kind = Path(name), "gym" if gym else "grid"
+    folder = Path(name)
+    kind = "gym" if gym else "grid"
     if not NAME.fullmatch(folder.name):
-        fix = "use letters, digits, - and _, beginning with a letter: pdrm new garden"
-        raise BadSetting(f"`{folder.name or name}` cannot be a project's name", fix=fix)
-    typer.echo(f"made {folder}/ with {', '.join(make_project(folder, kind))}")
-    next_command(f"cd {{}} && {FIRST[kind]}", folder)
+        fix = "use letters, digits, - and _, starting with a letter: pdrm new garden"
+        raise BadSetting(f"invalid project name: `{folder.name or name}`", fix=fix)
+    typer.echo(f"created {folder}/ with {', '.join(make_project(folder, kind))}")
+    next_command(f"cd {{}} && {FIRST_COMMAND[kind]}", folder)
 
 
 def make_project(folder: Path, kind: str) -> list[str]:
-    """Make the folder; returns the names of its files.
+    """Create the folder of a project and return the names of its files.
 
-    Python files end in `.py.txt` in the package: they are data there, not part of it.
+    The templates of Python files are called `.py.txt`, because they are data of the package.
     """
     templates = files("pdrm.cli").joinpath("templates", kind)
     texts = {
@@ -166,20 +178,20 @@ def make_project(folder: Path, kind: str) -> list[str]:
         for name, text in texts.items():
             (folder / name).write_text(text.replace("@NAME@", folder.name), encoding="utf-8")
     except OSError as error:
-        fault = f"{folder} cannot be made: {(error.strerror or 'error').lower()}"
-        fix = "choose another name, in a folder that you may write to; nothing is ever overwritten"
+        fault = f"{folder} cannot be created: {(error.strerror or 'error').lower()}"
+        fix = "choose another name or folder; existing files are never overwritten"
         raise CannotWrite(fault, fix=fix) from error
     return sorted(texts)
 
 
-# --- `pdrm explain CODE`: what an error or warning means.
+# --- `pdrm explain CODE`: the explanation of an error or warning
 
 
 def explain(
     code: Annotated[
         str,
         Argument(
-            help="A code such as E0301; without one, all codes are listed.",
+            help="A code such as E0301. [list all codes]",
             autocompletion=complete(explanations),
         ),
     ] = "",
@@ -188,14 +200,14 @@ def explain(
 
     Example: pdrm explain E0301
     """
-    table, wanted = explanations(), code.strip().upper()
+    table = explanations()
+    wanted = code.strip().upper()
     if not code:
         for known, (title, _) in table.items():
             typer.echo(f"{known}  {title}")
         return
     if wanted not in table:
-        fault = f"no error or warning has the code `{code}`"
-        raise UnknownCode(fault, fix=did_you_mean(wanted, table))
+        raise UnknownCode(f"there is no code `{code}`", fix=did_you_mean(wanted, table))
     title, text = table[wanted]
     typer.echo(coloured(f"{wanted}: {title}", bold=True))
     typer.echo(inspect.cleandoc(text))

@@ -1,4 +1,4 @@
-"""The commands about studies: run, reproduce, claims, report."""
+"""The commands for studies: run, reproduce, claims, report."""
 
 from __future__ import annotations
 
@@ -21,32 +21,28 @@ if TYPE_CHECKING:
     from pdrm.experiments.study import Results, Study
     from pdrm.learning.execution import Workers
 
-# --- The options of every command that runs studies.
+# --- Shared by `pdrm run` and `pdrm reproduce`
 
 CORES = os.cpu_count() or 1
-Count = Annotated[int, Option(help="Runs at a time.")]
+Count = Annotated[int, Option(help="Number of parallel runs.")]
 Backend = Annotated[str, Option(help="loky (this machine), dask or ray.")]
-Address = Annotated[str | None, Option(help="Of a Dask scheduler or a Ray cluster that is there.")]
+Address = Annotated[str | None, Option(help="Address of a running Dask scheduler or Ray cluster.")]
 REPORT = Path("report")
 
 
-# --- What `pdrm run` and `pdrm reproduce` share: the runs with their display, and how they end.
-
-
 def run_shown(studies: Sequence[Study], folder: Path, workers: Workers) -> Results:
-    """Do the runs, show how they go, write the tables."""
+    """Run studies with a progress bar, and write the tables."""
     results = pdrm.experiments.run_study(studies, folder, workers, progress=True)
     if results.failures:
-        said = f"runs that failed: {len(results.failures)}; the same command tries them again"
-        typer.echo(said, err=True)
+        typer.echo(f"failed runs: {len(results.failures)}; repeat to retry", err=True)
     return results
 
 
-# --- `pdrm run`: a study of your own, from a file.
+# --- `pdrm run`: your own study from a file
 
 
 def run(
-    study: Annotated[Path, Argument(help="A study: a .toml file, or a .py file that sets STUDY.")],
+    study: Annotated[Path, Argument(help="A .toml file, or a .py file that sets STUDY.")],
     seeds: Seeds = None,
     workers: Count = CORES,
     backend: Backend = "loky",
@@ -57,44 +53,42 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a study; stop with Ctrl-C; the same command resumes.
+    """Run a study. After Ctrl-C, the same command resumes it.
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
-    chosen = pdrm.learning.Workers(count=workers, backend=backend, address=address)
-    asked = pdrm.experiments.load_study(study).seeded(seeds)
-    outcome = run_shown([asked], output or Path("runs") / asked.name, chosen)
-    page = outcome.report()
-    table = outcome.table()
+    pool = pdrm.learning.Workers(count=workers, backend=backend, address=address)
+    seeded = pdrm.experiments.load_study(study).seeded(seeds)
+    results = run_shown([seeded], output or Path("runs") / seeded.name, pool)
+    page = results.report()
+    table = results.table()
     if as_json:
         print_json([row.record() for row in table])
     else:
         typer.echo(table)
-        typer.echo(f"wrote {page}, the curves and the tables next to it")
-    if outcome.failures:
+        typer.echo(f"wrote {page}, with curves and tables next to it")
+    if results.failures:
         raise typer.Exit(FAILED)
     if not as_json:
-        next_command("pdrm replay {}", outcome.lines[0][1].runs[0].folder)
+        next_command("pdrm replay {}", results.lines[0][1].runs[0].folder)
 
 
-# --- `pdrm claims`: what the paper says, and what the recorded runs say about it.
+# --- `pdrm claims`: the verdicts on the paper's claims
 
 COLOURS = {"holds": "green", "does not hold": "red", "not run": "yellow"}
 MARGIN = " " * 15
 
 
 def claims(
-    folder: Annotated[
-        Path, Argument(help="The folder that `pdrm reproduce` has written.")
-    ] = REPORT,
+    folder: Annotated[Path, Argument(help="A folder written by `pdrm reproduce`.")] = REPORT,
     seeds: Seeds = None,
-    details: Annotated[bool, Option("--details", help="The numbers of every part.")] = False,
+    details: Annotated[bool, Option("--details", help="Print the numbers of all parts.")] = False,
     readings: Annotated[
-        bool, Option("--readings", help="Under every reading of what the paper leaves open.")
+        bool, Option("--readings", help="Judge them under all alternative readings of the paper.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Judge the paper's claims by the runs that are recorded.
+    """Judge the paper's claims by recorded runs.
 
     Example: pdrm claims --details
     """
@@ -105,51 +99,54 @@ def claims(
     from pdrm.paper.judging import Evidence
 
     evidence = Evidence(folder, seeds)
-    if not evidence.anything:
-        fault = f"{folder} holds no runs of the paper's figures"
+    if not evidence.has_runs:
+        fault = f"{folder} contains no runs of the paper's figures"
         raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2")
-    found = [one.record() for one in judge_claims(evidence)]
+    records = [claim.record() for claim in judge_claims(evidence)]
     if as_json:
-        print_json(found)
+        print_json(records)
         return
-    print_claims(found, details=details)
-    missing = next((one["figure"] for one in found if one["verdict"] == "not run"), "")
+    print_claims(records, details=details)
+    missing = next((claim["figure"] for claim in records if claim["verdict"] == "not run"), "")
     command = f"pdrm reproduce {missing} -o {{}}" if missing else "pdrm claims {} --details"
     next_command(command, folder)
 
 
 def _claim_readings(folder: Path, seeds: int | None, *, details: bool, as_json: bool) -> None:
-    """Each claim about a figure, and under each reading whether it holds, how many of its parts do, and by how many seeds."""
+    """Print the verdict on each claim under each reading, with the number of parts and seeds."""
     from pdrm.paper.readings import cells, count_holding, readings_record
 
-    found = cells(folder, seeds)
+    verdicts = cells(folder, seeds)
     if as_json:
-        print_json(readings_record(found))
+        print_json(readings_record(verdicts))
         return
-    for claim in dict.fromkeys(cell.record["id"] for cell in found):
-        typer.echo(f"{claim}: holds under {count_holding(found, claim)} readings")
-        for cell in found:
+    for claim in dict.fromkeys(cell.record["id"] for cell in verdicts):
+        typer.echo(f"{claim}: holds under {count_holding(verdicts, claim)} readings")
+        for cell in verdicts:
             if cell.record["id"] == claim:
-                came = ", came with pdrm" if cell.came_with_package else ""
-                typer.echo(f"  {_verdict(cell.record)} {cell.reading:<16} {cell.rests}{came}")
+                origin = ", packaged" if cell.came_with_package else ""
+                typer.echo(f"  {_verdict(cell.record)} {cell.reading:<16} {cell.basis}{origin}")
                 if details:
                     _print_parts(cell.record["parts"])
     next_command("pdrm reproduce letter --reading repository -o {}", folder)
 
 
-def print_claims(found: Iterable[Mapping[str, Any]], *, details: bool) -> None:
-    """A line per claim; below it, what its verdict rests on, and each part that fails (with details, every part). Those not run are a line."""
+def print_claims(records: Iterable[Mapping[str, Any]], *, details: bool) -> None:
+    """Print each claim with its remarks and failing parts (with `details`: all parts).
+
+    The last line lists the claims that were not run.
+    """
     from pdrm.paper.claims_section import remarks
 
     missing = []
-    for one in found:
-        if one["verdict"] == "not run":
-            missing.append(one["id"])
+    for claim in records:
+        if claim["verdict"] == "not run":
+            missing.append(claim["id"])
             continue
-        typer.echo(f"{_verdict(one)} {one['id']:<14} {one['claim']}")
-        for remark in remarks(one):
+        typer.echo(f"{_verdict(claim)} {claim['id']:<14} {claim['claim']}")
+        for remark in remarks(claim):
             typer.echo(f"{MARGIN}{remark}")
-        _print_parts(part for part in one["parts"] if details or not part["holds"])
+        _print_parts(part for part in claim["parts"] if details or not part["holds"])
     if missing:
         typer.echo(f"{coloured('not run', fg='yellow'):<14} {', '.join(missing)}")
 
@@ -162,18 +159,18 @@ def _print_parts(parts: Iterable[Mapping[str, Any]]) -> None:
     from pdrm.paper.claims_section import numbers_text
 
     for part in parts:
-        said = "holds" if part["holds"] else "fails"
-        typer.echo(f"{MARGIN}{said}: {part['text']} ({numbers_text(part['numbers'])})")
+        verdict = "holds" if part["holds"] else "fails"
+        typer.echo(f"{MARGIN}{verdict}: {part['text']} ({numbers_text(part['numbers'])})")
 
 
-# --- `pdrm report`: the page, from what is recorded in folders.
+# --- `pdrm report`: the page about recorded runs
 
 
 def report(
     folders: Annotated[
         list[Path] | None,
         Argument(
-            help="The folder of a study or of `pdrm reproduce`; or folders of runs to compare. [report]"
+            help="The folder of a study or of `pdrm reproduce`, or run folders to compare. [report]"
         ),
     ] = None,
     output: Annotated[
@@ -181,7 +178,7 @@ def report(
         Option(
             "-o",
             "--output",
-            help="The folder for the report. [that of the study, or of the first runs]",
+            help="The folder for the report. [the study's, or the first run's]",
         ),
     ] = None,
     seeds: Seeds = None,
@@ -189,44 +186,49 @@ def report(
         bool, Option("--markdown", help="Print the results as a Markdown table instead.")
     ] = False,
 ) -> None:
-    """Write the report again from recorded runs, of the paper's figures or of your own; nothing is run.
+    """Write the report on recorded runs. Nothing is run.
+
+    The runs can be of the paper's figures or your own.
 
     Example: pdrm report runs/letter-* -o compared
     """
     from pdrm.paper.report import find_results, write_results
 
-    found = find_results(folders or [REPORT], seeds)
+    results = find_results(folders or [REPORT], seeds)
     if markdown:
-        typer.echo(found.table().to_markdown())
+        typer.echo(results.table().to_markdown())
         return
     if output is not None:
-        if found.of_the_paper:
-            fault = "the report of the paper's figures stands next to their runs"
+        if results.of_the_paper:
+            fault = (
+                "-o does not apply: the report of the paper's figures is written next to its runs"
+            )
             raise ConflictingOptions(fault, fix="leave -o out")
-        found = replace(found, folder=output)
-    page = write_results(found, seeds, theory=True)
+        results = replace(results, folder=output)
+    page = write_results(results, seeds, theory=True)
     typer.echo(f"wrote {page}")
-    if found.of_the_paper:
-        next_command("pdrm claims {} --details", found.folder)
+    if results.of_the_paper:
+        next_command("pdrm claims {} --details", results.folder)
     else:
-        next_command("pdrm replay {}", found.lines[0][1].runs[0].folder)
+        next_command("pdrm replay {}", results.lines[0][1].runs[0].folder)
 
 
-# --- `pdrm reproduce`: the paper's figures, the tables and claims from them, and the report.
+# --- `pdrm reproduce`: the paper's figures, with tables, claims and the report
 
 
 def reproduce(
     figure: Annotated[
         list[str] | None,
         Argument(
-            help="letter, maze, multi, deliver, paint, a panel such as maze-5x5; or water, water-tuned, water-strict, "
-            "water-off-policy, water-scaled, water-readings (deep agents); ours (agent summary); letter-longer, deliver-longer; maze-wall-clock (hours); "
+            help="letter, maze, multi, deliver, paint, or a panel such as maze-5x5; water, "
+            "water-tuned, water-strict, water-off-policy, water-scaled, water-readings (deep "
+            "agents); ours (agent summary); letter-longer, deliver-longer, maze-wall-clock (hours); "
             "or readings. [the first five]"
         ),
     ] = None,
     reading: Annotated[
         str | None,
-        Option(help="Another reading of the figure: pdrm claims --readings lists them."),
+        Option(help="An alternative reading of the figure (see pdrm claims --readings)."),
     ] = None,
     seeds: Seeds = None,
     workers: Count = CORES,
@@ -236,9 +238,11 @@ def reproduce(
         Path, Option("-o", "--output", help="The folder for runs, tables and the report.")
     ] = REPORT,
 ) -> None:
-    """Run the paper's experiments, judge its claims, write the report.
+    """Run the paper's experiments and judge its claims.
 
-    Stop with Ctrl-C; the same command resumes. Example: pdrm reproduce letter --seeds 2
+    Also writes the report. After Ctrl-C, the same command resumes.
+
+    Example: pdrm reproduce letter --seeds 2
     """
     from pdrm.paper.claims import judge_claims
     from pdrm.paper.figures import DEEP, figures, study
@@ -246,22 +250,22 @@ def reproduce(
     from pdrm.paper.recorded import known_lines
     from pdrm.paper.report import write_report
 
-    chosen = pdrm.learning.Workers(count=workers, backend=backend, address=address)
+    pool = pdrm.learning.Workers(count=workers, backend=backend, address=address)
     if reading is not None or figure == ["readings"]:
-        _reproduce_readings(figure or [], reading, seeds, chosen, output)
+        _reproduce_readings(figure or [], reading, seeds, pool, output)
         return
     studies = figures(figure or [], seeds)
-    outcome = run_shown(studies, output, chosen)
+    results = run_shown(studies, output, pool)
     evidence = Evidence(output, seeds)
     judged = judge_claims(evidence, {study.name for study in studies} if figure else None)
     write_claims(judged, output)
-    print_claims((one.record() for one in judged), details=False)
-    lines = outcome.lines
+    print_claims((claim.record() for claim in judged), details=False)
+    lines = results.lines
     if not figure:
         lines = known_lines([*studies, *map(study, ("ours", *DEEP))], evidence.store)
     page = write_report(lines, judged, evidence, theory=not figure)
-    typer.echo(f"wrote {page} and the tables next to it")
-    if outcome.failures:
+    typer.echo(f"wrote {page}, with tables next to it")
+    if results.failures:
         raise typer.Exit(FAILED)
     next_command("pdrm claims {} --details", output)
 
@@ -269,26 +273,28 @@ def reproduce(
 def _reproduce_readings(
     figures: list[str], name: str | None, seeds: int | None, workers: Workers, output: Path
 ) -> None:
-    """One reading of some figures, or every reading of all tabular ones; the claims under each."""
+    """Run a reading of some figures, or all readings, and judge the claims under each."""
     from pdrm.experiments.curves import write_tables
-    from pdrm.experiments.study import recorded
+    from pdrm.experiments.study import recorded_lines
     from pdrm.paper.figures import STUDIES, study
     from pdrm.paper.readings import READINGS, judge_reading, note_run, reading_of
 
     chosen = list(READINGS) if name is None else [reading_of(figure, name) for figure in figures]
     if not chosen:
         fix = f"pdrm reproduce letter --reading {name}"
-        raise UnknownStudy("a reading is one of a figure", fix=fix)
-    failed = False
-    for place, one in enumerate(chosen, 1):
-        typer.echo(f"{one.figure}, {one.name} ({place} of {len(chosen)}): {one.about}")
-        note_run(one, output)
-        failed |= bool(run_shown([one.study.seeded(seeds)], output, workers).failures)
-        judged = judge_reading(one.figure, one.name, output, seeds)
+        raise UnknownStudy("--reading needs a figure", fix=fix)
+    n_failures = 0
+    for number, reading in enumerate(chosen, 1):
+        about = f"{reading.figure}, {reading.name}: {reading.about}"
+        typer.echo(f"reading {number} of {len(chosen)}: {about}")
+        note_run(reading, output)
+        results = run_shown([reading.study.seeded(seeds)], output, workers)
+        n_failures += len(results.failures)
+        judged = judge_reading(reading.figure, reading.name, output, seeds)
         print_claims((claim.record() for claim in judged), details=False)
-    every = [*map(study, STUDIES), *(one.study for one in chosen)]
-    studies = [one.seeded(seeds) for one in every]
-    write_tables(recorded(studies, pdrm.experiments.Store.below(output)), output)
-    if failed:
+    studies = [*map(study, STUDIES), *(reading.study for reading in chosen)]
+    seeded = [one.seeded(seeds) for one in studies]
+    write_tables(recorded_lines(seeded, pdrm.experiments.Store.below(output)), output)
+    if n_failures:
         raise typer.Exit(FAILED)
     next_command("pdrm claims {} --readings", output)

@@ -1,4 +1,4 @@
-"""The commands about agents: train, agents, evaluate, replay, film."""
+"""The commands for agents: train, agents, evaluate, replay, film."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pdrm.learning.run import Run
 
 
-# --- `pdrm train` and `pdrm agents`: learn a task, and see which agents there are.
+# --- `pdrm train` and `pdrm agents`
 
 
 def train(
@@ -36,10 +36,10 @@ def train(
     machine: MachineName = None,
     success: Annotated[
         list[str] | None,
-        Option(metavar="<str>", help="A final machine state that means success; may be repeated."),
+        Option(metavar="<str>", help="A final machine state that means success (repeatable)."),
     ] = None,
-    seeds: Annotated[int | None, Option(help="How many runs, with seeds 0, 1, …. [1]")] = None,
-    seed: Annotated[int, Option(help="The seed of one run.")] = 0,
+    seeds: Annotated[int | None, Option(help="Number of runs, with seeds 0, 1, …. [1]")] = None,
+    seed: Annotated[int, Option(help="The seed of a single run.")] = 0,
     episodes: Annotated[int | None, Option(help="Training episodes (tables).")] = None,
     steps: Annotated[int | None, Option(help="Training steps (networks).")] = None,
     set_: Annotated[
@@ -47,19 +47,21 @@ def train(
         Option(
             "--set",
             metavar="<str>",
-            help="name=value: any setting (`pdrm agents NAME` lists them); may be repeated.",
+            help="name=value: any setting of `pdrm agents NAME` (repeatable).",
         ),
     ] = None,
     output: Annotated[Path, Option("-o", "--output", help="The folder for runs.")] = Path("runs"),
-    workers: Annotated[int, Option(help="Runs at a time.")] = 1,
+    workers: Annotated[int, Option(help="Number of parallel runs.")] = 1,
     log: Annotated[
         str | None, Option(help="Also log to tensorboard (in the run's folder) or wandb.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Train agents; stop with Ctrl-C; the same command resumes.
+    """Train agents. After Ctrl-C, the same command resumes.
 
-    Settings that are not given are the task's: the paper's for its own domains. Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
+    Default settings depend on the task; the paper's domains have the paper's settings.
+
+    Example: pdrm train maze-10x10 --agent cprm --k 1 --set learning_rate=0.1
     """
     from pdrm.learning.agents import DEFAULT_DEEP, DEFAULT_TABLE, kind_of
     from pdrm.learning.settings import parse_setting
@@ -95,8 +97,9 @@ def train(
 
 
 def _summary(run: Run) -> dict[str, Any]:
-    """A run for programs."""
-    result, curve = run.result, run.curve
+    """A run as JSON values."""
+    result = run.result
+    curve = run.curve
     return {
         "folder": str(run.folder),
         "id": run.spec.id,
@@ -110,7 +113,7 @@ def _summary(run: Run) -> dict[str, Any]:
 
 
 def _advise_depth(run: Run, truncated: float | None) -> None:
-    """Say if stacks were too high for a network."""
+    """Suggest a larger depth if stacks were too high for a network."""
     from pdrm.learning.agents import Deep
 
     agent = run.spec.agent
@@ -118,18 +121,18 @@ def _advise_depth(run: Run, truncated: float | None) -> None:
         from pdrm.learning.deep.deep_training import needed_depth
 
         depth = 2 * (agent.depth or needed_depth(run.spec.task, agent))
-        said = f"{truncated:.1%} of the training episodes were truncated by a full stack"
-        typer.echo(f"  {said}\n  fix: --set depth={depth}", err=True)
+        warning = f"{truncated:.1%} of the training episodes were truncated by a full stack"
+        typer.echo(f"  {warning}\n  fix: --set depth={depth}", err=True)
 
 
 def agents(
     name: Annotated[
         str | None,
-        Argument(help="An agent, to list its settings.", autocompletion=complete_agent),
+        Argument(help="An agent's name. [list all agents]", autocompletion=complete_agent),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the agents, or the settings of one of them.
+    """List the agents, or the settings of an agent.
 
     Example: pdrm agents cprm
     """
@@ -151,66 +154,68 @@ def agents(
     next_command(f"pdrm train {domain} --agent {name} --set NAME=VALUE")
 
 
-# --- `pdrm evaluate`: the returns of trained policies.
+# --- `pdrm evaluate`: the returns of trained policies
 
 RUNS = Path("runs")
 
 
 def evaluate(
     runs: RunFolders = None,
-    episodes: Annotated[int, Option(help="Episodes without exploration, of each run.")] = 100,
+    episodes: Annotated[int, Option(help="Episodes per run, without exploration.")] = 100,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Play trained policies and report their returns.
+    """Play trained policies and print their returns.
 
-    With --json: one record for one run, a list for several. Example: pdrm evaluate runs/letter-q-1-*
+    With --json: a record for a single run, a list for several.
+
+    Example: pdrm evaluate runs/letter-q-1-*
     """
     from pdrm.progress import COMPILING, say_if_slow
 
-    found = [pdrm.Run.load(folder) for folder in runs or [RUNS]]
-    for run in found:
+    loaded = [pdrm.Run.load(folder) for folder in runs or [RUNS]]
+    for run in loaded:
         if not run.done:
-            said = "is not finished: repeat the command that started it to resume"
-            typer.echo(f"{run.folder} {said}", err=True)
+            typer.echo(f"{run.folder} is not finished; repeat its command to resume", err=True)
     with say_if_slow(COMPILING):
-        records = [run.evaluate(episodes, seed) for run in found]
-        for run, record in zip(found, records, strict=True):
+        records = [run.evaluate(episodes, seed) for run in loaded]
+        for run, record in zip(loaded, records, strict=True):
             record["optimal_value"] = run.optimal_value()
     if as_json:
         print_json(records if len(records) > 1 else records[0])
         return
-    for run, record in zip(found, records, strict=True):
+    for run, record in zip(loaded, records, strict=True):
         optimum = record["optimal_value"]
-        value = "not known: the domain is not finite, is random, or is large"
+        value = "unknown (the domain is not finite, is stochastic, or is large)"
         if optimum is not None:
             value = f"{optimum:.6g}, discounted by {record['discount']:g} (without a step limit)"
         typer.echo(f"{run.folder}: {repr(record).strip('<>')}\n  optimal value: {value}")
-    watch = "film" if found[0].spec.task.continuous else "replay"
-    next_command(f"pdrm {watch} {{}}", found[0].folder)
+    command = "film" if loaded[0].spec.task.continuous else "replay"
+    next_command(f"pdrm {command} {{}}", loaded[0].folder)
 
 
-# --- `pdrm replay`: an episode of a trained policy in the terminal, the stack or counters next to the grid, one key forward, one back.
+# --- `pdrm replay`: an episode of a trained policy in the terminal
 
 KEYS = {"n": 1, "C": 1, "b": -1, "D": -1}
-"""Steps by key: n, b, and what → and ← end in."""
+"""Steps by key. The codes of → and ← end in C and D."""
 HINT = "n or → forward, b or ← back, q quit"
 
 
 def replay(
     runs: RunFolders = None,
     seed: Seed = 0,
-    plain: Annotated[bool, Option("--plain", help="Print every moment, without keys.")] = False,
+    plain: Annotated[bool, Option("--plain", help="Print all steps without waiting.")] = False,
 ) -> None:
-    """Watch trained policies, the stack (or the counters) next to the grid.
+    """Watch trained policies, with the grid and the stack.
 
-    Keys: n or → one step forward, b or ← one step back, q to quit. Example: pdrm replay runs/letter-q-1-*
+    Keys: n or → one step forward, b or ← one step back, q to quit.
+
+    Example: pdrm replay runs/letter-q-1-*
     """
     screens: list[str] = []
     for folder in runs or [RUNS]:
-        shown = pdrm.Run.load(folder).replay(seed).screens
-        name = f"{folder}\n\n" if runs and len(runs) > 1 else ""
-        screens += [name + screen for screen in shown]
+        title = f"{folder}\n\n" if runs and len(runs) > 1 else ""
+        screens += [title + screen for screen in pdrm.Run.load(folder).replay(seed).screens]
     if plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         typer.echo("\n\n".join(screens))
     else:
@@ -218,7 +223,7 @@ def replay(
 
 
 def _show(screens: list[str]) -> None:
-    """Show one screen at a time and read keys one by one."""
+    """Show one screen at a time and read single keys."""
     import termios
     import tty
 
@@ -236,27 +241,27 @@ def _show(screens: list[str]) -> None:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-# --- `pdrm film`: an episode of a trained agent as an animated picture, next to its machine and stack.
+# --- `pdrm film`: an episode of a trained agent as an animated picture
 
 
 def film(
-    run: Annotated[Path, Argument(help="The folder of a run, or of one that is in it.")] = RUNS,
+    run: Annotated[Path, Argument(help="A run folder, or a folder with a single run.")] = RUNS,
     output: Annotated[
-        Path, Option("-o", "--output", help="A .gif, or a .png of the last moment.")
+        Path, Option("-o", "--output", help="A .gif, or a .png of the last step.")
     ] = Path("film.gif"),
     seed: Seed = 0,
     every: Annotated[
         int | None,
-        Option(min=1, metavar="<int>", help="Steps from picture to picture. [1; 10 in WaterWorld]"),
+        Option(min=1, metavar="<int>", help="Steps between pictures. [1; 10 in WaterWorld]"),
     ] = None,
 ) -> None:
-    """Film a trained agent, next to the machine's state and stack.
+    """Film a trained agent, with the machine's state and stack.
 
     Example: pdrm film runs/maze-5x5-q-1-seed0-* -o maze.gif
     """
     from pdrm.learning.replays import describe_length
 
-    found = pdrm.Run.load(run)
-    went = found.film(output, seed, every)
-    typer.echo(f"wrote {output}: {describe_length(went)}, the machine in {went['end']}")
-    next_command("pdrm evaluate {}", found.folder)
+    loaded = pdrm.Run.load(run)
+    made = loaded.film(output, seed, every)
+    typer.echo(f"wrote {output}: {describe_length(made)}, the machine in {made['end']}")
+    next_command("pdrm evaluate {}", loaded.folder)

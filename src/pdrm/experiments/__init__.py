@@ -1,10 +1,10 @@
-"""Experiments: studies as data, and what came of them.
+"""Experiments: studies as data, and their results.
 
-`panel` and `study` say what is run: tasks × agents × seeds; `study_file` reads one from a file.
-`curves` and `statistics` are what came of it; `study_report` writes the page about it.
-`paper/` has the paper's figures, its claims and the readings under which they are judged.
+`panel` and `study` define the runs: tasks × agents × seeds. `study_file` reads a study from a file.
+`curves` and `statistics` contain the results, and `study_report` writes a page about them. The
+paper's figures and claims are in `pdrm.paper`.
 
-The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+The names below are the public interface. They are imported lazily.
 """
 
 from __future__ import annotations

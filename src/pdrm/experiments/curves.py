@@ -1,4 +1,5 @@
-"""The results of a line: the folders of its runs, their evaluations as arrays, when its task counts as learnt, and all of it as tidy tables."""
+"""The results of a line: its run folders, its evaluations as arrays, the training needed to learn
+its task, and tables of all of these."""
 
 from __future__ import annotations
 
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from pdrm.drawing.plots import CurveLine
 
 
-# --- The folders of a study's runs, each named after its run and the hash of its spec.
+# --- The folders of a study's runs, named after the run and the hash of its spec
 
 RUNS = "runs"
 MAX_POLICY_BYTES = 5_000_000
-"""Bytes of a policy that a study keeps; of a larger one the hash stays."""
+"""Maximum size of the policies that a study keeps. Of larger policies only the hash is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +63,20 @@ class Store:
         return cls(folder / RUNS)
 
     def run(self, spec: RunSpec) -> Run:
-        """The run of a spec, done or not."""
+        """The run of a spec, finished or not."""
         return Run(spec, self.root / spec.name)
 
 
-# --- The recorded curves of a line: the evaluations of all its seeds as arrays.
+# --- The recorded curves of a line: the evaluations of all its seeds as arrays
 
-WATER_MACHINES, WATER_RETURNS = ("water", "water-strict"), (0.0, 116_001.0)
-"""Both pay 1,000 for each of eight balls collected and delivered, 1 for the last one collected and 100,000 for the end."""
+WATER_MACHINES = ("water", "water-strict")
+WATER_RETURNS = (0.0, 116_001.0)
+"""The range of returns of both machines. The rewards are 1,000 for each of eight balls collected
+and delivered, 1 for the last ball collected and 100,000 for the end."""
 
 
 class TitledStudy(Protocol):
-    """The part of a study that its tables and its page need in addition to its lines."""
+    """The attributes of a study that its tables and its page need."""
 
     @property
     def name(self) -> str: ...
@@ -97,19 +100,21 @@ class Curves:
     steps: Numbers
     """[S, T, E]"""
     success: Numbers
-    """[S, T, E]: 1 if the task was solved, else 0; or the share of episodes, if only means were kept (E is 1 then)."""
+    """[S, T, E]: 1 if the task was solved, otherwise 0. If only means are known, E is 1 and this is
+    the share of episodes."""
     lowest: float
     highest: float
-    """The range of returns that the task allows; nan if it is not known."""
+    """The range of returns that the task allows; nan if unknown."""
     recorded_on: str = ""
-    """The device that the runs were made on, if they came with the package."""
+    """The device of the runs, if they came with the package."""
     across: Numbers | None = None
-    """[S, T]: training before each evaluation in the other unit (of episodes and timesteps)."""
+    """[S, T]: training before each evaluation in the other unit (episodes or timesteps)."""
     runs: Runs = field(default_factory=Runs)
-    """The runs, one per seed; none if they came with the package."""
+    """The runs, one per seed; empty if they came with the package."""
 
     def __repr__(self) -> str:
-        return f"<Curves of {self.line.name} on {self.panel.name}: {len(self.seeds)} seeds, {len(self.at)} tests>"
+        counts = f"seeds {len(self.seeds)}, evaluations {len(self.at)}"
+        return f"<Curves of {self.line.name} on {self.panel.name}: {counts}>"
 
     @property
     def scaled(self) -> bool:
@@ -118,46 +123,55 @@ class Curves:
 
     @property
     def achieving(self) -> int:
-        """The number of seeds of which every episode of the final evaluation solved the task."""
+        """The number of seeds with success in every episode of the final evaluation."""
         return int((self.final_success == 1).sum())
 
     @property
     def normalised(self) -> Numbers:
-        """[S, T, E]: returns mapped linearly so that the lowest is -1 and the highest 1; nan if these are not known."""
+        """[S, T, E]: returns scaled linearly to [-1, 1]; nan if their range is unknown."""
         return 2 * (self.returns - self.lowest) / (self.highest - self.lowest) - 1
 
     def to_plot(self, x: str | None = None, y: str = "return") -> CurveLine:
-        """The line of a plot: medians and quartiles over the seeds, of returns (normalised to [-1, 1] if their range is known) or of
-        success, by training in "steps" or "episodes" (default: the agent's unit)."""
+        """The line of a plot: medians and quartiles over the seeds.
+
+        Args:
+            x: "steps" or "episodes" of training (default: the agent's unit).
+            y: "return" (normalised to [-1, 1] if its range is known) or "success".
+        """
         from pdrm.drawing.plots import NORMALISED, CurveLine
 
         check_axes(x, y)
-        unit, at = self.unit if x is None else UNIT_OF[x], self.at
+        unit = self.unit if x is None else UNIT_OF[x]
+        at = self.at
         if unit != self.unit:
             if self.across is None:
-                raise UnknownName(
-                    f"the {x} of {self.line.name} were not recorded", fix="leave x out"
-                )
+                fault = f"the {x} of {self.line.name} were not recorded"
+                raise UnknownName(fault, fix="leave x out")
             at = self.across.mean(axis=0).astype(np.int64)
-        values, optimum, shown = self.returns, self.highest, y
+        values = self.returns
+        optimum = self.highest
+        axis = y
         if y == "success":
-            values, optimum = self.success, nan  # not known: a goal may be out of reach
+            values = self.success
+            optimum = nan  # unknown: a goal may be out of reach
         elif self.scaled:
-            values, optimum, shown = self.normalised, 1.0, NORMALISED
+            values = self.normalised
+            optimum = 1.0
+            axis = NORMALISED
         return CurveLine(
             self.line.name,
             self.panel.heading,
             unit,
             at,
             *self.quartiles(values),
-            shown,
+            axis,
             self.line.key,
             dashed=self.line.ours,
             optimum=optimum if np.isfinite(optimum) else None,
         )
 
     def quartiles(self, values: Numbers) -> Quartiles:
-        """[T] each: over the seeds; an evaluation counts by the mean of its episodes."""
+        """[T] each: quartiles over the seeds of the means over an evaluation's episodes."""
         return quartiles(values.mean(axis=2))
 
     @property
@@ -167,87 +181,90 @@ class Curves:
 
     @property
     def final_median(self) -> float:
-        """The median over the seeds of the final evaluation's return."""
+        """The median return of the final evaluations."""
         return float(self.median[-1])
 
     @property
     def final_returns(self) -> Numbers:
-        """[S]: for each seed, the mean return of its final evaluation."""
+        """[S]: the mean return of each seed's final evaluation."""
         returns: Numbers = self.returns[:, -1].mean(axis=1)
         return returns
 
     @property
     def final_success(self) -> Numbers:
-        """[S]: for each seed, the share of its final evaluation's episodes that solved the task."""
+        """[S]: the success rate of each seed's final evaluation."""
         shares: Numbers = self.success[:, -1].mean(axis=1)
         return shares
 
 
 def curves_of(panel: Panel, line: AgentLine, seeds: Sequence[int], store: Store) -> Curves | None:
-    """The curves of a line's runs that are done; None if no run is."""
+    """The curves of a line's finished runs, or None if no run is finished."""
     return gather(panel, line, [store.run(spec) for spec in panel.specs(line, seeds)])
 
 
 def gather(panel: Panel, line: AgentLine, runs: Sequence[Run]) -> Curves | None:
-    """The curves of a line, of those of its runs that are done; None if no run is."""
-    done = Runs(run for run in runs if run.done)
-    if not done:
+    """The curves of the finished ones among a line's runs, or None if no run is finished."""
+    finished = Runs(run for run in runs if run.done)
+    if not finished:
         return None
-    found = [run.curve for run in done]
-    by_steps = found[0].unit == "timesteps"
-    across = [curve.episodes if by_steps else curve.timesteps for curve in found]
+    curves = [run.curve for run in finished]
+    unit = curves[0].unit
+    across = [curve.episodes if unit == "timesteps" else curve.timesteps for curve in curves]
     return Curves(
         panel,
         line,
-        tuple(run.spec.seed for run in done),
-        found[0].unit,
-        found[0].at,
-        np.array([curve.returns for curve in found]),
-        np.array([curve.steps for curve in found]),
-        np.array([find_successes(curve.ends, panel.task.success) for curve in found]),
+        tuple(run.spec.seed for run in finished),
+        unit,
+        curves[0].at,
+        np.array([curve.returns for curve in curves]),
+        np.array([curve.steps for curve in curves]),
+        np.array([find_successes(curve.ends, panel.task.success) for curve in curves]),
         *return_range(panel.task),
         across=np.array(across, np.float64),
-        runs=done,
+        runs=finished,
     )
 
 
 def by_panel(curves: Iterable[Curves]) -> list[list[Curves]]:
     """The lines of each panel."""
-    return [list(lines) for _, lines in groupby(curves, key=lambda one: id(one.panel))]
+    return [list(lines) for _, lines in groupby(curves, key=lambda line: id(line.panel))]
 
 
 def return_range(task: Task) -> tuple[float, float]:
-    """The lowest and the highest return that a task allows; nan if it is not known.
+    """The lowest and the highest return that a task allows; nan if unknown.
 
     >>> return_range(Task("water-20")), return_range(Task("letter"))
     ((0.0, 116001.0), (-3.0, 0.91))
     """
     if isinstance(task.domain, FiniteDomain):
-        tested = task.domain.tested_on[0]
-        lowest, highest = tested.lowest, tested.highest
-        return nan if lowest is None else lowest, nan if highest is None else highest
+        domain = task.domain.tested_on[0]
+        lowest = nan if domain.lowest is None else domain.lowest
+        highest = nan if domain.highest is None else domain.highest
+        return lowest, highest
     known = task.catalogued and any(task.machine == catalogue(name) for name in WATER_MACHINES)
     return WATER_RETURNS if known else (nan, nan)
 
 
-SHARE = 0.9
-"""Of the way from the lowest return there is to the best final median."""
+LEARNT_SHARE = 0.9
+"""A task counts as learnt at this share of the range from the lowest return to the best final
+median."""
 
 
 def learnt_at(lines: Sequence[Curves]) -> float:
-    """The return at which the task of a panel counts as learnt, by the agents that set the measure."""
+    """The return at which a panel's task counts as learnt, relative to the best of these lines."""
     lowest = lines[0].lowest
-    return lowest + SHARE * (max(curves.final_median for curves in lines) - lowest)
+    return lowest + LEARNT_SHARE * (max(curves.final_median for curves in lines) - lowest)
 
 
 def training_to_learn(curves: Curves, threshold: float) -> int | None:
-    """The training until an agent's median return is at the threshold; None if it never is."""
+    """The training until the median return reaches the threshold, or None."""
     return episodes_to(curves.at, curves.median, threshold)
 
 
-# --- Tables: `curves.csv` has a row per evaluation of a run, `summary.csv` a row per evaluation of a line.
+# --- Tables: a row of `curves.csv` is an evaluation of a run, a row of `summary.csv` one of a line
 
-CURVES, SUMMARY = "curves.csv", "summary.csv"
+CURVES = "curves.csv"
+SUMMARY = "summary.csv"
 
 
 class LineRow(NamedTuple):
@@ -262,9 +279,9 @@ class LineRow(NamedTuple):
     """`yes` if it is not in the paper."""
     seeds: int
     unit: str
-    """Of training: episodes or timesteps."""
+    """The unit of training: episodes or timesteps."""
     at: int
-    """Training before it."""
+    """Training before the evaluation."""
     return_25: float
     return_50: float
     return_75: float
@@ -274,12 +291,12 @@ class LineRow(NamedTuple):
     normalised_75: float
     normalised_iqm: float
     success: float
-    """The share of its episodes that solved the task."""
+    """The share of the episodes that solved the task."""
 
     def record(self) -> dict[str, Any]:
-        """The row by the names of its columns, without those that only a file needs."""
-        every = self._asdict().items()
-        return {name: one for name, one in every if not name.startswith(("normalised", "ours"))}
+        """The row by column, without the columns that only the file needs."""
+        columns = self._asdict().items()
+        return {name: x for name, x in columns if not name.startswith(("normalised", "ours"))}
 
 
 class CurveRow(NamedTuple):
@@ -295,16 +312,16 @@ class CurveRow(NamedTuple):
     seed: int
     episodes: float
     timesteps: float
-    """Training before it, in both units; nan if one was not recorded."""
+    """Training before the evaluation in both units; nan if not recorded."""
     mean_return: float
-    """`return` in `curves.csv`, and in a frame."""
+    """Column `return` in `curves.csv` and in a frame."""
     normalised: float
-    """From -1, the lowest return that the task allows, to 1, the highest; nan if the domain does not give them."""
+    """The return scaled to [-1, 1]; nan if the task's range of returns is unknown."""
     steps: float
     success: float
 
     def record(self) -> dict[str, Any]:
-        """The row by the names of its columns."""
+        """The row by column."""
         return dict(zip(CURVE_COLUMNS, self, strict=True))
 
 
@@ -313,40 +330,46 @@ CURVE_COLUMNS = [name.replace("mean_", "") for name in CurveRow._fields]
 
 def curve_rows(study: TitledStudy, curves: Curves) -> Iterator[CurveRow]:
     """A row for each evaluation of each run of a line."""
-    about = _describe_line(study, curves)
+    line_columns = _line_columns(study, curves)
     values = (curves.returns, curves.normalised, curves.steps, curves.success)
-    means = [value.mean(axis=2) for value in values]
+    means = [array.mean(axis=2) for array in values]
     for s, seed in enumerate(curves.seeds):
         for t, at in enumerate(curves.at.tolist()):
             other = nan if curves.across is None else float(curves.across[s, t])
             training = (other, at) if curves.unit == "timesteps" else (at, other)
-            yield CurveRow(*about, seed, *training, *(float(value[s, t]) for value in means))
+            results = (float(value[s, t]) for value in means)
+            yield CurveRow(*line_columns, seed, *training, *results)
 
 
 def line_rows(study: TitledStudy, curves: Curves) -> list[LineRow]:
     """A row for each evaluation of a line."""
-    about = _describe_line(study, curves)
-    raw, normalised = curves.quartiles(curves.returns), curves.quartiles(curves.normalised)
-    scores = interquartile_mean(curves.normalised.mean(axis=2).T)
-    parts = (*raw, *normalised, scores, curves.success.mean(axis=(0, 2)))
+    line_columns = _line_columns(study, curves)
+    columns = (
+        curves.at,
+        *curves.quartiles(curves.returns),
+        *curves.quartiles(curves.normalised),
+        interquartile_mean(curves.normalised.mean(axis=2).T),
+        curves.success.mean(axis=(0, 2)),
+    )
     return [
-        LineRow(*about, len(curves.seeds), curves.unit, at, *values)
-        for at, *values in zip(curves.at.tolist(), *(part.tolist() for part in parts), strict=True)
+        LineRow(*line_columns, len(curves.seeds), curves.unit, *values)
+        for values in zip(*(column.tolist() for column in columns), strict=True)
     ]
 
 
-def _describe_line(study: TitledStudy, curves: Curves) -> tuple[str, str, str, str, int | str, str]:
-    """The columns that both tables begin with."""
-    panel, line = curves.panel, curves.line
+def _line_columns(study: TitledStudy, curves: Curves) -> tuple[str, str, str, str, int | str, str]:
+    """The first columns of both tables."""
+    panel = curves.panel
+    line = curves.line
     ours = "yes" if line.ours else "no"
     return study.name, panel.name, line.name, line.agent_name, panel.agent(line).k, ours
 
 
 def write_tables(lines: Sequence[tuple[TitledStudy, Curves]], folder: Path) -> None:
     """Write both tables."""
-    tests = [row for study, curves in lines for row in curve_rows(study, curves)]
+    evaluations = [row for study, curves in lines for row in curve_rows(study, curves)]
     summary = [row for study, curves in lines for row in line_rows(study, curves)]
-    _write(folder / CURVES, CURVE_COLUMNS, tests)
+    _write(folder / CURVES, CURVE_COLUMNS, evaluations)
     _write(folder / SUMMARY, LineRow._fields, summary)
 
 
@@ -355,5 +378,5 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) ->
     table = csv.writer(text, lineterminator="\n")
     table.writerow(columns)
     for row in rows:
-        table.writerow(f"{one:.9g}" if isinstance(one, float) else one for one in row)
+        table.writerow(f"{x:.9g}" if isinstance(x, float) else x for x in row)
     write_atomically(path, text.getvalue().encode())

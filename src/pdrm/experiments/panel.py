@@ -1,7 +1,7 @@
-"""Panels and lines: what a figure shows. A panel is a task, a line an agent that learns it.
+"""The panels and lines of a figure. A panel is a task, a line is an agent that learns it.
 
-Nothing here runs. A line with a seed is a `RunSpec`, whose hash names the run; so two studies that ask for the same run share
-it, and a study that is changed only runs what is new in it.
+Nothing here runs. A line with a seed is a `RunSpec`, whose hash names the run. So studies share
+equal runs, and a changed study only runs what is new.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class AgentLine:
     """
 
     name: str
-    """Its name in the legend."""
+    """The name in the legend."""
     agent: AgentLike
-    """Its name (q, cprm, hrm, cra-q, cra-cql, ppo, rppo, dqn, sac), all its settings, or an agent of your own."""
+    """A name (`pdrm agents` lists them), an agent with all its settings, or your own agent."""
     k: int | str | None = None
-    """Stack symbols that are seen (default: the agent's own)."""
+    """Number of stack symbols that the policy sees (default: the agent's)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that differ from the usual ones for the domain."""
+    """Settings that differ from the defaults for the domain."""
     colour: str = ""
-    """Lines of equal colour keys are drawn in one colour, in every panel (default: the name is the key)."""
+    """Lines with equal colour keys have the same colour in all panels (default: the name)."""
     ours: bool = False
     """Not in the paper."""
 
@@ -47,82 +47,87 @@ class AgentLine:
 
     @property
     def agent_name(self) -> str:
-        """The agent's name."""
+        """The name of the agent, also if `agent` is an object."""
         return self.agent if isinstance(self.agent, str) else self.agent.name
 
 
 def name_agents(agents: Sequence[AgentLike]) -> list[str]:
-    """Lines are called after their agents: `cprm`, or `cprm 1` if settings are given; if that is not enough, with what differs.
+    """Name lines after their agents: `cprm`, or `cprm 1` with settings. Add differing settings to
+    names that clash.
 
     >>> from pdrm.learning.agents import CpRM, QLearning
     >>> name_agents(["q", QLearning(k=2), CpRM(learning_rate=0.1), CpRM(learning_rate=0.5)])
     ['q', 'q 2', 'cprm 1, learning_rate=0.1', 'cprm 1, learning_rate=0.5']
     """
-    made = [agent_for(one) for one in agents]
-    own = [field_values(one.agent if isinstance(one, ThirdPartyAgent) else one) for one in made]
-    names = [
-        given if isinstance(given, str) else f"{one.name} {one.k}"
-        for given, one in zip(agents, made, strict=True)
-    ]
-    found = []
-    for name, fields in zip(names, own, strict=True):
-        alike = [other for other, called in zip(own, names, strict=True) if called == name]
-        differs = [
+    names = []
+    settings = []
+    for like in agents:
+        agent = agent_for(like)
+        names.append(like if isinstance(like, str) else f"{agent.name} {agent.k}")
+        settings.append(field_values(agent.agent if isinstance(agent, ThirdPartyAgent) else agent))
+    unique_names = []
+    for name, fields in zip(names, settings, strict=True):
+        same_name = [
+            other for other, other_name in zip(settings, names, strict=True) if other_name == name
+        ]
+        differing = [
             f", {setting}={value}"
             for setting, value in fields.items()
-            if any(other.get(setting) != value for other in alike)
+            if any(other.get(setting) != value for other in same_name)
         ]
-        found.append(name + "".join(differs))
-    return found
+        unique_names.append(name + "".join(differing))
+    return unique_names
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
     """One set of axes: a task, and the agents that learn it.
 
-    >>> maze = Panel(name="maze", domain="maze-5x5", lines=(AgentLine(name="1-pdRM", agent="q", k=1),))
-    >>> [spec.seed for spec in maze.specs(maze.lines[0], seeds=(3, 14))]
+    >>> line = AgentLine(name="1-pdRM", agent="q", k=1)
+    >>> maze = Panel(name="maze", domain="maze-5x5", lines=(line,))
+    >>> [spec.seed for spec in maze.specs(line, seeds=(3, 14))]
     [3, 14]
-    >>> Panel(name="mine", domain="maze-5x5", machine="treasure-maze", lines=maze.lines).task.success
+    >>> maze.task.success
     ('home',)
     """
 
     name: str
     domain: DomainLike | Task
-    """A task; or a domain, its name in the catalogue, or the path of its file."""
+    """A task, or a domain, its name in the catalogue, or the path of its file."""
     lines: tuple[AgentLine, ...]
     title: str = ""
     figure: str = ""
     """The paper's figure."""
     machine: MachineLike | None = None
-    """A machine, its text, the path of its file, or its name in the catalogue (default: the one that the domain comes with)."""
+    """A machine, its text, the path of its file, or its name in the catalogue (default: the
+    domain's machine)."""
     success: str | tuple[str, ...] = ()
-    """The final machine states that mean success (default: as `Task` has it)."""
+    """The final machine states that mean success (default: as for `Task`)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """For all lines, unless a line says otherwise."""
+    """Settings of all lines. The settings of a line have priority."""
 
     @cached_property
     def task(self) -> Task:
-        """The task, built when it is first asked for."""
+        """The task, built on first use."""
         if isinstance(self.domain, Task):
             return self.domain
         return Task(self.domain, self.machine, success=self.success)
 
     @property
     def heading(self) -> str:
-        """Its title, or its name."""
+        """The title, or the name if it has none."""
         return self.title or self.name
 
     def line(self, name: str) -> AgentLine:
-        """The line of this name."""
+        """The line with this name."""
         return next(line for line in self.lines if line.name == name)
 
     def agent(self, line: AgentLine) -> AnyAgent:
         """The agent of a line, with its settings for this task."""
-        given = {**self.settings, **line.settings}
+        settings = {**self.settings, **line.settings}
         if line.k is not None:
-            given["k"] = line.k
-        return agent_for(line.agent, given).resolved(self.task)
+            settings["k"] = line.k
+        return agent_for(line.agent, settings).resolved(self.task)
 
     def specs(self, line: AgentLine, seeds: Sequence[int]) -> list[RunSpec]:
         """The runs of a line, one per seed."""
@@ -131,7 +136,7 @@ class Panel:
 
 
 def name_tasks(tasks: Sequence[Task]) -> list[str]:
-    """Panels are called after their domains; if that is not enough, with the machine.
+    """Name panels after their domains, and also after their machines if names clash.
 
     >>> name_tasks([Task("letter"), Task("maze-5x5"), Task("letter", "letter-counting")])
     ['letter, letter', 'maze-5x5', 'letter-counting, letter']
@@ -142,8 +147,8 @@ def name_tasks(tasks: Sequence[Task]) -> list[str]:
     ]
 
 
-def check_distinct(what: str, found: Sequence[str]) -> None:
-    """Raise unless there are some, all named and all differently."""
-    if not found or not all(found) or len(set(found)) < len(found):
-        fix = "give at least one, each with a name of its own"
-        raise BadStudy(f"the {what} are called {', '.join(found) or 'nothing'}", fix=fix)
+def check_distinct(what: str, names: Sequence[str]) -> None:
+    """Raise unless there are names, none empty and none twice."""
+    if not names or not all(names) or len(set(names)) < len(names):
+        fix = "give at least one, with different names"
+        raise BadStudy(f"the names of the {what} are: {', '.join(names) or 'none'}", fix=fix)

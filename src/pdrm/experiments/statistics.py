@@ -1,7 +1,8 @@
-"""Statistics over several seeds: medians and quartiles as in the paper's figures, and what a small number of runs allows
-to conclude (Agarwal et al., 2021): interquartile means, stratified bootstrap intervals, probabilities of improvement.
+"""Statistics over seeds: medians and quartiles as in the paper's figures, and interquartile means,
+stratified bootstrap intervals and probabilities of improvement, which suit few runs (Agarwal et
+al., 2021).
 
-Scores of runs come as strata: an array for each task, with a score for each run. Every resampling has a generator of its own.
+Scores are given as strata: an array for each task, with a score for each run.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 Strata = Sequence[Numbers]
 RESAMPLES = 2_000
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 
 
 class Quartiles(NamedTuple):
@@ -27,7 +28,7 @@ class Quartiles(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A value and the bounds of its interval."""
+    """A value and its confidence interval."""
 
     value: float
     low: float
@@ -35,7 +36,7 @@ class Interval(NamedTuple):
 
 
 def quartiles(values: Numbers) -> Quartiles:
-    """The quartiles of the values along the first axis, interpolated linearly.
+    """The quartiles along the first axis, interpolated linearly.
 
     >>> [float(part) for part in quartiles(np.array([4.0, 1.0, 2.0, 3.0, 5.0]))]
     [2.0, 3.0, 4.0]
@@ -44,40 +45,48 @@ def quartiles(values: Numbers) -> Quartiles:
 
 
 def interquartile_mean(values: Numbers) -> Numbers:
-    """The mean along the last axis without the lowest and the highest quarter (each rounded down to whole runs).
+    """The mean along the last axis without the lowest and highest quarter (rounded down).
 
     >>> float(interquartile_mean(np.array([0.0, 1.0, 2.0, 100.0])))
     1.5
     """
-    ordered, cut = np.sort(values, axis=-1), values.shape[-1] // 4
+    ordered = np.sort(values, axis=-1)
+    cut = values.shape[-1] // 4
     means: Numbers = ordered[..., cut : values.shape[-1] - cut].mean(axis=-1)
     return means
 
 
 def bootstrap(strata: Strata, statistic: Callable[[Strata], Numbers], seed: int = 0) -> Interval:
-    """A statistic and its percentile interval: runs are drawn with replacement within each stratum.
+    """A statistic and its percentile interval. Runs are resampled within each stratum.
 
-    statistic: from strata with the runs along the last axis, [..., runs], to its values, [...]: all draws are handed over at once.
+    Args:
+        strata: The scores.
+        statistic: Maps strata of shape [..., runs] to values of shape [...]. It is called once for
+            all resamples.
+        seed: The seed of the resampling.
 
     >>> constant = [np.ones(5), np.ones(3)]
     >>> bootstrap(constant, lambda strata: np.concatenate(strata, axis=-1).mean(axis=-1))
     Interval(value=1.0, low=1.0, high=1.0)
     """
-    chance = np.random.default_rng(seed)
-    drawn = [
-        stratum[chance.integers(len(stratum), size=(RESAMPLES, len(stratum)))] for stratum in strata
+    rng = np.random.default_rng(seed)
+    resamples = [
+        stratum[rng.integers(len(stratum), size=(RESAMPLES, len(stratum)))] for stratum in strata
     ]
-    low, high = np.percentile(statistic(drawn), (50 * (1 - LEVEL), 50 * (1 + LEVEL)))
+    bounds = (50 * (1 - CONFIDENCE_LEVEL), 50 * (1 + CONFIDENCE_LEVEL))
+    low, high = np.percentile(statistic(resamples), bounds)
     return Interval(float(statistic(strata)), float(low), float(high))
 
 
 def interquartile_mean_interval(strata: Strata, seed: int = 0) -> Interval:
     """The interquartile mean of all runs, with its stratified bootstrap interval."""
-    return bootstrap(strata, lambda drawn: interquartile_mean(np.concatenate(drawn, axis=-1)), seed)
+    return bootstrap(strata, lambda runs: interquartile_mean(np.concatenate(runs, axis=-1)), seed)
 
 
 def probability_of_improvement(ours: Strata, others: Strata) -> Numbers:
-    """The probability that a run of the first is better than one of the second, ties counting half, on average over the tasks.
+    """The probability that a run of the first agent is better than a run of the second.
+
+    Ties count half. The result is the mean over the tasks.
 
     >>> float(probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])]))
     0.875
@@ -92,7 +101,7 @@ def probability_of_improvement(ours: Strata, others: Strata) -> Numbers:
 def episodes_to(
     episodes: Sequence[int] | npt.NDArray[np.int64], values: Numbers, threshold: float
 ) -> int | None:
-    """The first episode at which a curve is at the threshold or above (None if there is none).
+    """The first episode at which a curve reaches the threshold, or None.
 
     >>> episodes_to([100, 200, 300], np.array([0.0, 0.9, 0.5]), 0.8)
     200
@@ -102,7 +111,7 @@ def episodes_to(
 
 
 def share_interval(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's interval of a share (95 %), from `count` successes in `of` trials.
+    """Wilson's 95 % interval of a share, given `count` successes in `of` trials.
 
     >>> [round(end, 2) for end in share_interval(6, 10)]
     [0.31, 0.83]

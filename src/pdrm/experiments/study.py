@@ -1,7 +1,8 @@
-"""A study: tasks × agents × seeds, as data; run, recorded and kept in a folder.
+"""A study: tasks × agents × seeds as data, which is run and recorded in a folder.
 
-`Study([task], [agents…], seeds=10)` is the short form. A figure of the paper has panels of its own, with a name, a colour and
-settings for each line. `study.run(folder)` does what is not done yet, and writes `curves.csv` and `summary.csv`.
+`Study([task], [agents…], seeds=10)` is the short form. The figures of the paper are given as
+panels, with a name, a colour and settings for each line. `study.run(folder)` does the missing runs,
+and writes `curves.csv` and `summary.csv`.
 """
 
 from __future__ import annotations
@@ -65,14 +66,14 @@ if TYPE_CHECKING:
 
 FOLDER_NAME = re.compile(r"\w[\w .+-]{0,98}\w|\w")
 PLOT = "curves.svg"
-"""The picture of all panels, next to the page."""
+"""The plot of all panels, next to the page."""
 TEN_SEEDS = tuple(range(10))
-"""The paper draws ten seeds and uses the same ones for every agent; these are ours."""
+"""Default seeds. The paper uses the same ten seeds for every agent, but does not give them."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Study:
-    """Tasks × agents × seeds; or panels that belong together, and their seeds. `run` runs it.
+    """Tasks × agents × seeds, or panels × seeds. `run` runs it.
 
     >>> from pdrm.learning.agents import CpRM, QLearning
     >>> study = Study(["letter"], [QLearning(k=1, episodes=200), CpRM(k=1, episodes=200)], seeds=2)
@@ -81,36 +82,38 @@ class Study:
     """
 
     tasks: Task | DomainLike | Sequence[Task | DomainLike] | Mapping[str, Task | DomainLike] = ()
-    """Tasks, or domains that come with a machine (themselves, names or files): one, several, or several by the names that tables and
-    plots show."""
+    """A task or a domain that has a machine (an object, name or file), a list of these, or a
+    mapping from the names in tables and plots."""
     agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike] = ()
-    """Settings such as `CpRM(k=1)`, names, or agents of your own; one, several, or several by name."""
+    """An agent such as `CpRM(k=1)`, its name or your own agent, a list of these, or a mapping from
+    the names in tables and plots."""
     _: KW_ONLY
     seeds: int | Sequence[int] = TEN_SEEDS
     """The number of seeds (0, 1, …), or a list of them."""
     machine: MachineLike | None = None
-    """Of all tasks, instead of their own."""
+    """The machine of all tasks (default: the domain's)."""
     success: str | Sequence[str] = ()
-    """The final machine states that mean success, of all tasks (default: as `Task` has it)."""
+    """The final machine states that mean success in all tasks (default: as for `Task`)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of all agents, such as `{"k": 1, "episodes": 500}`."""
+    """Settings of all agents, such as `{"k": 1, "episodes": 500}`."""
     name: str = "study"
-    """Its name in files and folders."""
+    """The name in files and folders."""
     title: str = ""
-    """The title of its page."""
+    """The title of the page."""
     figure: str = ""
-    """The paper's figure, if that shows all panels in one plot: a colour per agent, a line style per panel."""
+    """The paper's figure, if it shows all panels in one plot: a colour per agent, a style per
+    panel."""
     panels: tuple[Panel, ...] = ()
-    """Instead of tasks and agents."""
+    """Panels, instead of tasks and agents."""
 
     def __post_init__(self) -> None:
         if not FOLDER_NAME.fullmatch(self.name):
-            fix = "a folder is named after it: use up to 100 letters, digits, spaces and any of . _ - +"
-            raise BadStudy(f"the study is called {self.name[:100]!r}", fix=fix)
+            fix = "use up to 100 letters, digits, spaces and any of . _ - + (it names a folder)"
+            raise BadStudy(f"invalid name of a study: {self.name[:100]!r}", fix=fix)
         if not self.panels:
             object.__setattr__(self, "panels", self._make_panels())
             for panel, line in self.lines():
-                panel.agent(line)  # refuses unknown agents and settings
+                panel.agent(line)  # raises for unknown agents and settings
         check_distinct("panels", [panel.name for panel in self.panels])
         for panel in self.panels:
             check_distinct(f"lines of panel `{panel.name}`", [line.name for line in panel.lines])
@@ -131,8 +134,8 @@ class Study:
         )
 
     def __repr__(self) -> str:
-        lines, seeds = list(self.lines()), self.seed_numbers
-        counts = f"panels {len(self.panels)}, lines {len(lines)}, seeds {len(seeds)}"
+        lines = list(self.lines())
+        counts = f"panels {len(self.panels)}, lines {len(lines)}, seeds {len(self.seed_numbers)}"
         return f"<Study {self.name!r}: {counts}>"
 
     def _repr_html_(self) -> str:
@@ -143,42 +146,42 @@ class Study:
             agent = panel.agent(line)
             length = f"{agent.total:,} {agent.unit}"
             rows.append([panel.heading, line.name, agent.name, str(agent.k), length])
-        heads = ["panel", "line", "agent", "k", "training"]
-        return html("p", repr(self).strip("<>")) + table(heads, rows)
+        headings = ["panel", "line", "agent", "k", "training"]
+        return html("p", repr(self).strip("<>")) + table(headings, rows)
 
     @property
     def seed_numbers(self) -> tuple[int, ...]:
-        """The seeds, one by one."""
+        """The list of seeds."""
         return resolve_seeds(self.seeds)
 
     @property
     def of_the_paper(self) -> bool:
-        """True if the paper shows it."""
+        """True for figures of the paper."""
         return bool(self.figure) or any(panel.figure for panel in self.panels)
 
     def lines(self) -> Iterator[tuple[Panel, AgentLine]]:
-        """Every line of the study, with its panel."""
+        """The lines of the study, with their panels."""
         return ((panel, line) for panel in self.panels for line in panel.lines)
 
     def runs(self) -> Iterator[tuple[Panel, AgentLine, RunSpec]]:
-        """Every run of the study."""
+        """The runs of the study."""
         for panel, line in self.lines():
             for spec in panel.specs(line, self.seed_numbers):
                 yield panel, line, spec
 
     def check(self) -> None:
-        """Raise what is wrong with a panel or a line, before anything runs."""
+        """Raise any error in a panel or a line, before anything runs."""
         for panel, line in self.lines():
             panel.specs(line, (0,))[0].check()
 
     def seeded(self, count: int | None) -> Study:
-        """The same study with `count` seeds: its own first, then new ones (default: as it is)."""
+        """The study with its first `count` seeds, or additional new ones (default: unchanged)."""
         if count is None:
             return self
         resolve_seeds(count)
-        own = self.seed_numbers
-        more = (seed for seed in range(count + len(own)) if seed not in own)
-        return replace(self, seeds=(*own, *more)[:count])
+        seeds = self.seed_numbers
+        more = (seed for seed in range(count + len(seeds)) if seed not in seeds)
+        return replace(self, seeds=(*seeds, *more)[:count])
 
     def run(
         self,
@@ -187,39 +190,39 @@ class Study:
         *,
         progress: bool | None = None,
     ) -> Results:
-        """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
+        """Do the missing runs in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
         Args:
-            folder: Where to (default: one that is named after the study). Several studies may share a folder: its tables have
-                all of them.
-            workers: How many runs at a time, or `Workers`, here or on a cluster.
-            progress: Show how it goes (default: on a terminal and in a notebook).
+            folder: The output folder (default: the study's name). Several studies can share a
+                folder and its tables.
+            workers: The number of parallel runs, or `Workers`, here or on a cluster.
+            progress: Show progress (default: on a terminal and in a notebook).
         """
-        return run_study(self, self._place(folder), workers, progress=progress)
+        return run_study(self, self._folder(folder), workers, progress=progress)
 
-    def _place(self, folder: FilePath | None) -> Path:
+    def _folder(self, folder: FilePath | None) -> Path:
         return Path(self.name if folder is None else folder)
 
     def results(self, folder: FilePath | None = None) -> Results:
         """The results recorded in the folder of `run`."""
-        place = self._place(folder)
-        lines = recorded([self], Store.below(place))
+        path = self._folder(folder)
+        lines = recorded_lines([self], Store.below(path))
         if not lines:
-            fault = f"{place} holds no run of study `{self.name}`"
-            raise NotRecorded(fault, fix=f"study.run({str(place)!r})")
-        return Results(place, lines, [])
+            fault = f"{path} contains no run of study `{self.name}`"
+            raise NotRecorded(fault, fix=f"study.run({str(path)!r})")
+        return Results(path, lines, [])
 
     def report(self, folder: FilePath | None = None) -> Path:
-        """Write the page about it, `index.html`, into the folder of `run`; returns its path."""
+        """Write the page `index.html` into the folder of `run`, and return its path."""
         return self.results(folder).report()
 
     def plot(self, folder: FilePath | None = None) -> Plot:
-        """Draw the recorded curves as a figure of matplotlib, which shows itself in a notebook."""
+        """Plot the recorded curves with Matplotlib. Notebooks display the plot."""
         return self.results(folder).plot()
 
 
 def _list(given: Any) -> Sequence[Any]:
-    """One, or several."""
+    """The values of a mapping, a sequence as it is, and any other value as a tuple."""
     if isinstance(given, Mapping):
         return tuple(given.values())
     return given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
@@ -230,35 +233,35 @@ def _list(given: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results:
-    """The results of some studies: their recorded lines, and the runs that failed. `results["cprm"]` is a line."""
+    """The results of studies: their recorded lines and failed runs. `results["cprm"]` is a line."""
 
     folder: Path
     """The folder of the runs, the tables and the report."""
     lines: list[tuple[Study, Curves]]
-    """A study, and the curves of one of its lines."""
+    """Pairs of a study and the curves of one of its lines."""
     failures: list[Failure]
-    """The runs that failed, and why."""
+    """The failed runs with their errors."""
 
     @property
     def of_the_paper(self) -> bool:
-        """True if the paper shows all of them."""
+        """True if all studies are figures of the paper."""
         return all(study.of_the_paper for study, _ in self.lines)
 
     def __iter__(self) -> Iterator[Curves]:
         return (curves for _, curves in self.lines)
 
     def __getitem__(self, name: str) -> Curves:
-        """The curves of a line by its name, its agent's, or `"panel, line"`."""
-        by_name = {f"{one.panel.name}, {one.line.name}": one for one in self}
-        found = [
-            one
-            for full_name, one in by_name.items()
-            if name in (full_name, one.line.name, one.line.agent_name)
+        """The curves of a line by its name, its agent's name, or `"panel, line"`."""
+        by_name = {f"{curves.panel.name}, {curves.line.name}": curves for curves in self}
+        matches = [
+            curves
+            for full_name, curves in by_name.items()
+            if name in (full_name, curves.line.name, curves.line.agent_name)
         ]
-        if len(found) != 1:
-            count = "several lines" if found else "no line"
-            raise UnknownName(f"there is {count} `{name}`", fix=did_you_mean(name, by_name))
-        return found[0]
+        if len(matches) != 1:
+            fault = f"several lines match `{name}`" if matches else f"there is no line `{name}`"
+            raise UnknownName(fault, fix=did_you_mean(name, by_name))
+        return matches[0]
 
     def __repr__(self) -> str:
         runs = sum(len(curves.seeds) for curves in self)
@@ -266,7 +269,7 @@ class Results:
         return f"<Results in {self.folder}: {counts}>"
 
     def table(self) -> Rows[LineRow]:
-        """A row for each line: the results of its final evaluations."""
+        """The results of the final evaluations, a row for each line."""
         from pdrm.drawing.rows import Rows
 
         rows = [line_rows(study, curves)[-1] for study, curves in self.lines]
@@ -274,23 +277,28 @@ class Results:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note for each line that no seed solves at the end: what to try. None for the paper's studies, which have claims instead."""
-        found = []
-        for study, one in self.lines:
-            tests = count_last_tests(len(one.at))
-            if not study.of_the_paper and not one.success[:, -tests:].any():
-                advice = advise(one.panel.task, one.panel.agent(one.line))
-                said = f"`{one.line.name}` on {one.panel.heading}: no seed solves it; try {advice}"
-                found += [said] if advice else []
-        return tuple(found)
+        """Advice for each line that no seed solves at the end. Empty for studies of the paper."""
+        notes = []
+        for study, curves in self.lines:
+            last = count_last_tests(len(curves.at))
+            if study.of_the_paper or curves.success[:, -last:].any():
+                continue
+            panel = curves.panel
+            advice = advise(panel.task, panel.agent(curves.line))
+            if advice:
+                line = f"`{curves.line.name}` on {panel.heading}"
+                notes.append(f"{line}: no seed solves it; try {advice}")
+        return tuple(notes)
 
     def frame(self) -> Any:
         """The table as a pandas `DataFrame`."""
         return self.table().frame()
 
     def curves(self) -> Rows[CurveRow]:
-        """A row for each evaluation of each run, as in `curves.csv`: `results.curves().frame()` is the long form that seaborn and others
-        plot."""
+        """A row for each evaluation of each run, as in `curves.csv`.
+
+        `results.curves().frame()` is in long form, for seaborn and similar libraries.
+        """
         from pdrm.drawing.rows import Rows
 
         rows = [row for study, curves in self.lines for row in curve_rows(study, curves)]
@@ -303,11 +311,11 @@ class Results:
         x: str | None = None,
         y: str = "return",
     ) -> Plot:
-        """Draw the curves, panel by panel, as a figure of matplotlib, which shows itself in a notebook.
+        """Plot the curves of each panel with Matplotlib. Notebooks display the plot.
 
         Args:
-            path: Where to write it as well.
-            x: "steps" or "episodes", for all lines (default: what each agent's training is counted in).
+            path: A file to write the plot to (optional).
+            x: "steps" or "episodes" for all lines (default: each agent's unit of training).
             y: "return" or "success".
         """
         from pdrm.drawing.plots import study_plot
@@ -316,35 +324,35 @@ class Results:
         return study_plot(drawn).saved(path)
 
     def report(self) -> Path:
-        """Write the page about these studies, `index.html`, and `curves.svg`; returns its path."""
+        """Write the page `index.html` and `curves.svg`, and return the path of the page."""
         from pdrm.experiments.study_report import write_own_report
 
         page = write_own_report(self.lines, self.folder)
         self.plot(page.with_name(PLOT))
-        if not page.with_name(CURVES).exists():  # of runs that are compared
+        if not page.with_name(CURVES).exists():  # when comparing runs
             write_tables(self.lines, self.folder)
         return page
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
 
-        failed = [html("p", f"failed: {one.run.title}: {one.sentence}") for one in self.failures]
-        about = f"median and quartiles over the seeds, in {self.folder}"
-        shown = picture(self.plot()._repr_png_(), "png", about)
-        return self.table()._repr_html_() + shown + "".join(failed)
+        failures = [html("p", _failure_text(failure)) for failure in self.failures]
+        caption = f"median and quartiles over the seeds, in {self.folder}"
+        plot = picture(self.plot()._repr_png_(), "png", caption)
+        return self.table()._repr_html_() + plot + "".join(failures)
 
 
 # --- Running studies
 
 
 def plan(studies: Iterable[Study]) -> list[PlannedRun]:
-    """The runs of some studies, each once, in the studies' order."""
-    found: dict[str, PlannedRun] = {}
+    """The runs of some studies without duplicates, in the studies' order."""
+    runs: dict[str, PlannedRun] = {}
     for study in studies:
         for panel, line, spec in study.runs():
             title = f"{panel.name} {line.name} seed {spec.seed}"
-            found.setdefault(spec.id, PlannedRun(spec, title))
-    return list(found.values())
+            runs.setdefault(spec.id, PlannedRun(spec, title))
+    return list(runs.values())
 
 
 def run_study(
@@ -354,10 +362,10 @@ def run_study(
     *,
     progress: bool | None = None,
 ) -> Results:
-    """Run what is not done yet, in `folder`/runs, and write `folder`/curves.csv and summary.csv.
+    """Do the missing runs in `folder`/runs, and write `folder`/curves.csv and summary.csv.
 
-    Errors in a panel or a line are raised before anything runs. A run that fails is among the `failures`, and the
-    others continue; `NotRecorded` if all of them fail and nothing is recorded.
+    Errors in a panel or a line are raised before anything runs. If a run fails, the others
+    continue, and the result lists it in `failures`. `NotRecorded` if all runs fail.
 
     >>> import tempfile
     >>> from pdrm.learning.agents import QLearning
@@ -369,8 +377,10 @@ def run_study(
     ([], [(2, 2, 10)])
     """
     studies = [study] if isinstance(study, Study) else list(study)
-    place, shown = Path(folder), is_shown() if progress is None else progress
-    runs, store = plan(studies), Store.below(place)
+    path = Path(folder)
+    shown = is_shown() if progress is None else progress
+    runs = plan(studies)
+    store = Store.below(path)
     if not all(store.run(run.spec).done for run in runs):
         from pdrm.product.task_findings import warn_of_tasks
 
@@ -382,27 +392,32 @@ def run_study(
         outcome = train_all(runs, store.root, workers, largest_policy=MAX_POLICY_BYTES, shown=shown)
     except KeyboardInterrupt:
         done = sum(store.run(run.spec).done for run in runs)
-        said = f"stopped; {done:,} of {len(runs):,} runs are done, kept in {place}"
-        raise Interrupted(f"{said}: the same command resumes") from None
-    failures, lines = outcome.failures, recorded(studies, store)
+        kept_runs = f"{done:,} of {len(runs):,} runs are done, kept in {path}"
+        raise Interrupted(f"stopped; {kept_runs}: the same command resumes") from None
+    failures = outcome.failures
+    lines = recorded_lines(studies, store)
     if failures and not lines:
         first = failures[0]
         fault = f"all {len(runs)} runs failed, so nothing is recorded. {first.run.title}: {first.sentence}"
-        fix = getattr(first.error, "fix", "") or "correct it, and run it again"
+        fix = getattr(first.error, "fix", "") or "fix the error and run it again"
         raise NotRecorded(fault, fix=fix) from first.error
-    kept = save_studies(studies, place)
-    write_tables(recorded(kept, store) if kept else lines, place)
-    results = Results(place, lines, failures)
+    kept = save_studies(studies, path)
+    write_tables(recorded_lines(kept, store) if kept else lines, path)
+    results = Results(path, lines, failures)
     if progress is not False:
         for failure in failures:
-            say(f"failed: {failure.run.title}: {failure.sentence}")
+            say(_failure_text(failure))
         for note in results.notes:
             say(note)
     return results
 
 
-def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
-    """The lines of the studies that have runs, in order."""
+def _failure_text(failure: Failure) -> str:
+    return f"failed: {failure.run.title}: {failure.sentence}"
+
+
+def recorded_lines(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves]]:
+    """The lines of the studies that have finished runs, in order."""
     return [
         (study, curves)
         for study in studies
@@ -412,32 +427,35 @@ def recorded(studies: Iterable[Study], store: Store) -> list[tuple[Study, Curves
 
 
 def compare_runs(folders: Iterable[Path]) -> list[tuple[Study, Curves]]:
-    """The lines of the runs in some folders, as of a study: a panel for each task, a line for each agent."""
-    every = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
-    found = {run.spec.id: run for run in sorted(every, key=lambda run: run.spec.seed)}
-    tasks = list(dict.fromkeys(run.spec.task for run in found.values()))
+    """The lines of the runs in some folders: a study for each task, a line for each agent."""
+    loaded = [Run.load(run) for folder in folders for run in list_runs(folder) or [folder]]
+    by_id = {run.spec.id: run for run in sorted(loaded, key=lambda run: run.spec.seed)}
+    tasks = list(dict.fromkeys(run.spec.task for run in by_id.values()))
     lines = []
     for name, task in zip(name_tasks(tasks), tasks, strict=True):
-        mine = [run for run in found.values() if run.spec.task == task]
-        agents = list(dict.fromkeys(run.spec.agent for run in mine))
+        runs = [run for run in by_id.values() if run.spec.task == task]
+        agents = list(dict.fromkeys(run.spec.agent for run in runs))
         study = Study({name: task}, agents, name="runs")
         (panel,) = study.panels
         for line, agent in zip(panel.lines, agents, strict=True):
-            curves = gather(panel, line, [run for run in mine if run.spec.agent == agent])
-            lines += [] if curves is None else [(study, curves)]
+            curves = gather(panel, line, [run for run in runs if run.spec.agent == agent])
+            if curves is not None:
+                lines.append((study, curves))
     return lines
 
 
-# --- Which studies a folder is about: kept next to the runs, so that their tables, curves and page can be made again.
+# --- The studies of a folder, kept next to the runs to make their tables, curves and page again
 #
-# Tasks and agents are those of the runs, whose folders are named.
+# The file contains the folders of the runs, whose specs give the tasks and agents.
 
 STUDIES = "studies.json"
 
 
 def save_studies(studies: Sequence[Study], folder: Path) -> list[Study]:
-    """Write what the studies are, in addition to those that the folder holds; returns all of them. The paper's are known without:
-    what is kept of earlier ones is then removed, and none is returned."""
+    """Merge these studies into `studies.json` and return all of its studies.
+
+    The paper's studies need no file: it is removed, and the result is empty.
+    """
     if all(study.of_the_paper for study in studies):
         (folder / STUDIES).unlink(missing_ok=True)
         return []
@@ -471,38 +489,46 @@ def _record_study(study: Study) -> dict[str, Any]:
         }
         for panel in study.panels
     ]
-    about = {"name": study.name, "title": study.title, "figure": study.figure}
-    return {**about, "seeds": study.seed_numbers, "panels": panels}
+    return {
+        "name": study.name,
+        "title": study.title,
+        "figure": study.figure,
+        "seeds": study.seed_numbers,
+        "panels": panels,
+    }
 
 
 def load_studies(folder: Path) -> list[Study]:
-    """The studies kept in a folder, as far as their runs are there."""
-    path, store = folder / STUDIES, Store.below(folder)
+    """The studies of a folder, with the panels and lines that have runs."""
+    path = folder / STUDIES
     if not path.exists():
         return []
-    found = []
+    store = Store.below(folder)
+    studies = []
     try:
         for record in parse_json(path.read_bytes()):
             panels = [_read_panel(panel, store) for panel in record.pop("panels")]
-            if there := tuple(panel for panel in panels if panel is not None):
-                found.append(Study(panels=there, **record))
+            existing = tuple(panel for panel in panels if panel is not None)
+            if existing:
+                studies.append(Study(panels=existing, **record))
     except (*MALFORMED, PdrmError) as error:
         fault = f"{path} is damaged: {describe_fault(error)}"
         fix = "study.run(folder), or pdrm run STUDY.toml, writes it again"
         raise BadRunFolder(fault, fix=fix) from error
-    return found
+    return studies
 
 
 def _read_panel(record: dict[str, Any], store: Store) -> Panel | None:
-    """The panel, with the lines of which a run is there."""
+    """The panel with the lines that have runs, or None if no line has one."""
     lines = []
     success = tuple(record.pop("success"))
     for line in record.pop("lines"):
-        places = [store.root / name for name in line.pop("runs")]
-        place = next((one for one in places if one.is_dir()), None)
-        with suppress(BadRunFolder):  # of an agent or environment of somebody's own
-            if place is not None:
-                spec = read_spec(place)
-                lines.append(AgentLine(agent=spec.agent, **line))
-                task = task_for(spec.task, success=success)
+        folders = [store.root / name for name in line.pop("runs")]
+        folder = next((folder for folder in folders if folder.is_dir()), None)
+        if folder is None:
+            continue
+        with suppress(BadRunFolder):  # the spec of your own agent or environment cannot be read
+            spec = read_spec(folder)
+            lines.append(AgentLine(agent=spec.agent, **line))
+            task = task_for(spec.task, success=success)
     return Panel(domain=task, lines=tuple(lines), **record) if lines else None

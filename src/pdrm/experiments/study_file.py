@@ -1,4 +1,4 @@
-"""A study from a file: TOML, which is data, or a Python file that sets `STUDY`, which is run."""
+"""Read a study from a TOML file, or from a Python file that sets `STUDY` (which is executed)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pdrm.learning.protocol import agent_for
 from pdrm.learning.run_folder import resolve_seeds
 from pdrm.task import find_machine
 
-# --- A study from a TOML file: what it holds becomes a `Study`; nothing in it is run as code.
+# --- TOML files, which are data only
 #
-# Every key is checked when the file is read, and every line of a panel is built once, so that errors are reported before
-# anything runs: the file, the line, the key, why, and what to do.
+# Every key is checked when the file is read, and every line of a panel is built once. So errors are
+# reported before anything runs, with the file, the line, the key, the reason and a fix.
 
 Kinds = dict[str, type | tuple[type, ...]]
 STUDY: Kinds = {"name": str, "title": str, "seeds": (int, list), "settings": dict, "panels": list}
@@ -33,11 +33,11 @@ PANEL: Kinds = dict.fromkeys(("name", "domain", "title", "machine"), str)
 PANEL |= {"success": (str, list), "settings": dict, "agents": list}
 AGENT: Kinds = dict.fromkeys(("name", "agent", "colour"), str)
 AGENT |= {"k": (int, str), "settings": dict}
-SHAPE = "see the page on studies: name, seeds, then [[panels]] with a domain, each with [[panels.agents]]"
+SHAPE = "see docs/studies.md: name, seeds, and [[panels]] with a domain and [[panels.agents]]"
 
 
 def read_toml_study(path: Path) -> Study:
-    """The study in a file."""
+    """Read a study from a TOML file."""
     text = decode(read_bytes(path, MAX_STUDY_BYTES), str(path))
     lines = text.splitlines() or [""]
     table = TomlTable({}, "", str(path), lines, (range(len(lines)),))
@@ -45,16 +45,18 @@ def read_toml_study(path: Path) -> Study:
         record = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = re.search(r"^(.*) \(at line (\d+), column (\d+)\)$", str(error), re.DOTALL)
-        why, line, column = found.groups() if found else (str(error), len(lines), 1)
+        reason, line, column = found.groups() if found else (str(error), len(lines), 1)
         where = table.line(min(int(line), len(lines)) - 1, int(column))
-        fault = f"this is not valid TOML: {why}"
-        raise BadStudy(fault, where=where, fix="https://toml.io shows how") from error
+        fault = f"invalid TOML: {reason}"
+        raise BadStudy(fault, where=where, fix="see https://toml.io") from error
     return _read_study(replace(table, record=record), path)
 
 
 @dataclass(frozen=True, slots=True)
 class TomlTable:
-    r"""A table of the file, and its place for messages: the standard library's reader tells the line of syntax errors only.
+    r"""A table of the file with its lines, for messages.
+
+    `tomllib` gives line numbers only for syntax errors.
 
     >>> lines = ["name = 'a'", "[[panels]]", "domain = 'letter'", "[[panels]]", "domain = 'echo'"]
     >>> table = TomlTable({"panels": [{}, {}]}, "", "s.toml", lines, (range(5),))
@@ -67,54 +69,63 @@ class TomlTable:
     """The name in messages, such as `panels[1].agents[2]`."""
     file: str
     lines: list[str]
-    """Of the whole file."""
+    """The lines of the file."""
     scopes: tuple[range, ...]
-    """Its lines, and those of the tables that it is in, the innermost first."""
+    """The lines of this table and of the tables around it, innermost first."""
 
     def check(self, known: Kinds, required: str = "") -> None:
-        """Raise unless all keys are known, of the right kind, and there."""
+        """Raise unless all keys are known, their values have the right type, and none is
+        missing."""
         if not isinstance(self.record, dict):
             raise self.fault("", f"{self.path} is {self.record!r}, not a table", SHAPE)
         for key, value in self.record.items():
-            place = f"{self.path}.{key}".removeprefix(".")
+            path = self._path_of(key)
             if key not in known:
-                raise self.fault(key, f"{place}: no such key", did_you_mean(key, known))
+                raise self.fault(key, f"{path}: no such key", did_you_mean(key, known))
             if not isinstance(value, known[key]) or isinstance(value, bool):
-                raise self.fault(key, f"{place} is {value!r}", SHAPE)
+                raise self.fault(key, f"{path} is {value!r}", SHAPE)
         if required and required not in self.record:
             raise self.fault("", f"{self.path} has no `{required}`", f'add {required} = "…"')
 
+    def _path_of(self, key: str) -> str:
+        return f"{self.path}.{key}".removeprefix(".")
+
     def tables(self, key: str, header: str) -> list[TomlTable]:
-        """The tables of an array in this one; `header` is written above each, unless the array is written in a line."""
-        place, within = f"{self.path}.{key}".removeprefix("."), self.scopes[0]
-        if not (found := self.record.get(key)):
-            raise self.fault("", f"{place} is missing or empty", SHAPE)
-        heads = [at for at in within if self.lines[at].replace(" ", "").startswith(f"[[{header}]]")]
-        own = [*map(range, heads, [*heads[1:], within.stop]), *[within] * len(found)]
+        """The sub-tables of an array of tables (`[[header]]`), or of an inline array."""
+        path = self._path_of(key)
+        records = self.record.get(key)
+        if not records:
+            raise self.fault("", f"{path} is missing or empty", SHAPE)
+        scope = self.scopes[0]
+        starts = [i for i in scope if self.lines[i].replace(" ", "").startswith(f"[[{header}]]")]
+        blocks = map(range, starts, [*starts[1:], scope.stop])
+        inline = [scope] * len(records)
         return [
-            replace(self, record=record, path=f"{place}[{number}]", scopes=(lines, *self.scopes))
-            for number, (record, lines) in enumerate(zip(found, own, strict=False), 1)
+            replace(self, record=record, path=f"{path}[{number}]", scopes=(lines, *self.scopes))
+            for number, (record, lines) in enumerate(
+                zip(records, chain(blocks, inline), strict=False), 1
+            )
         ]
 
     def find(self, message: str) -> Where:
-        """The line that an error names: by a key in backticks, else by a word; the first line of the table if it names none."""
-        named = re.findall("`([^`]+)`", message)
-        words = [re.escape(word) for word in (*named, *re.findall(r"[\w.+-]+", message))]
-        keys = [rf"\b{word}\s*(=|\]+\s*$)" for word in words[: len(named)]]
+        """The line of a message: of a key in backticks, or of another word, or the first line."""
+        quoted = re.findall("`([^`]+)`", message)
+        words = [re.escape(word) for word in (*quoted, *re.findall(r"[\w.+-]+", message))]
+        keys = [rf"\b{word}\s*(=|\]+\s*$)" for word in words[: len(quoted)]]
         for pattern in (*keys, *(rf"(?<![\w.+-]){word}(?![\w.+-])" for word in words)):
-            for at in chain(*self.scopes):
-                if re.search(pattern, self.lines[at]):
-                    return self.line(at)
+            for index in chain(*self.scopes):
+                if re.search(pattern, self.lines[index]):
+                    return self.line(index)
         return self.line(self.scopes[0].start)
 
-    def line(self, at: int, column: int = 1) -> Where:
-        """A line, by its number from 0 on."""
-        text = self.lines[at]
-        return Where(self.file, at + 1, column, text, max(1, len(text) - column + 1))
+    def line(self, index: int, column: int = 1) -> Where:
+        """The location of a line, numbered from 0."""
+        text = self.lines[index]
+        return Where(self.file, index + 1, column, text, max(1, len(text) - column + 1))
 
     @contextmanager
     def located(self, key: str = "") -> Iterator[None]:
-        """Give an error that is raised inside its place in this file, by this key or by what it names."""
+        """Add the location of `key`, or of the message's words, to an error raised in the block."""
         try:
             yield
         except PdrmError as error:
@@ -122,34 +133,42 @@ class TomlTable:
                 error.where = self.find(f"`{key}`" if key else error.message)
             raise
 
-    def fault(self, key: str, why: str, fix: str) -> BadStudy:
+    def fault(self, key: str, message: str, fix: str) -> BadStudy:
         """An error at a key of the table."""
-        return BadStudy(why, where=self.find(f"`{key}`"), fix=fix)
+        return BadStudy(message, where=self.find(f"`{key}`"), fix=fix)
 
 
 def _read_study(table: TomlTable, file: Path) -> Study:
     table.check(STUDY)
-    record, seeds = table.record, table.record.get("seeds", TEN_SEEDS)
+    record = table.record
+    seeds = record.get("seeds", TEN_SEEDS)
     with table.located("seeds"):
         resolve_seeds(seeds)
-    tables = table.tables("panels", "panels")
     shared = record.get("settings", {})
-    panels = [_read_panel(one, file.parent, shared) for one in tables]
-    usual = name_tasks([panel.task for panel in panels])
+    panels = [_read_panel(panel, file.parent, shared) for panel in table.tables("panels", "panels")]
+    defaults = name_tasks([panel.task for panel in panels])
     named = tuple(
-        replace(panel, name=panel.name or name) for panel, name in zip(panels, usual, strict=True)
+        replace(panel, name=panel.name or name)
+        for panel, name in zip(panels, defaults, strict=True)
     )
-    name, title = record.get("name", file.stem), record.get("title", "")
     with table.located():
-        return Study(name=name, title=title, panels=named, seeds=seeds)
+        return Study(
+            name=record.get("name", file.stem),
+            title=record.get("title", ""),
+            panels=named,
+            seeds=seeds,
+        )
 
 
 def _read_panel(table: TomlTable, folder: Path, shared: dict[str, Any]) -> Panel:
     table.check(PANEL, required="domain")
-    record, agents = table.record, table.tables("agents", "panels.agents")
+    record = table.record
+    agents = table.tables("agents", "panels.agents")
     lines = tuple(_read_line(agent) for agent in agents)
-    domain, machine = record["domain"], record.get("machine")
-    # A name of the catalogue, or the path of a file next to the study; a misspelt name stays as it is.
+    domain = record["domain"]
+    machine = record.get("machine")
+    # A catalogue name, or the path of a file next to the study. A misspelt name is kept for
+    # messages.
     is_name = domain in names() or (means_name(domain, (), folder) and means_name(domain, ()))
     with table.located():
         panel = Panel(
@@ -161,7 +180,7 @@ def _read_panel(table: TomlTable, folder: Path, shared: dict[str, Any]) -> Panel
             success=record.get("success", ()),
             settings={**shared, **record.get("settings", {})},
         )
-        panel.task  # refuses what the machine cannot read
+        panel.task  # raises if the machine cannot read the domain's events
     for line, agent in zip(lines, agents, strict=True):
         with agent.located():
             panel.specs(line, (0,))[0].check()
@@ -178,16 +197,17 @@ def _read_line(table: TomlTable) -> AgentLine:
         return AgentLine(**{"name": f"{record['agent']} {k}", **record, "k": k})
 
 
-# --- A file of either kind.
+# --- Files of both kinds
 
 
 def load_study(path: FilePath) -> Study:
-    r"""The study in a `.toml` file, or the one a `.py` file calls STUDY.
+    r"""Read a study from a `.toml` file, or from a `.py` file that sets STUDY.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "views.toml"
-    ...     _ = file.write_text("seeds = 3\n[[panels]]\ndomain = 'maze-5x5'\n[[panels.agents]]\nagent = 'q'")
+    ...     panels = "[[panels]]\ndomain = 'maze-5x5'\n[[panels.agents]]\nagent = 'q'"
+    ...     _ = file.write_text(f"seeds = 3\n{panels}")
     ...     load_study(file).seeds
     (0, 1, 2)
     """
@@ -195,9 +215,7 @@ def load_study(path: FilePath) -> Study:
     if file.suffix == ".toml":
         return read_toml_study(file)
     if file.suffix != ".py":
-        raise BadStudy(
-            f"{file} is not a study", fix="name a .toml file, or a .py file that sets STUDY"
-        )
+        raise BadStudy(f"{file} is not a study", fix="give a .toml file, or a .py file with STUDY")
     if not file.is_file():
         raise CannotOpen(f"{file} cannot be opened: no such file", fix="check the path")
     try:
@@ -206,8 +224,8 @@ def load_study(path: FilePath) -> Study:
         raise
     except Exception as error:
         fault = f"{file} raised {type(error).__name__}: {error}"
-        raise BadStudy(fault, fix=f"try it by itself: python {file}") from error
+        raise BadStudy(fault, fix=f"run it directly: python {file}") from error
     if not isinstance(study, Study):
-        raise BadStudy(f"{file} sets no STUDY", fix="STUDY = pdrm.Study(name=…, panels=…)")
+        raise BadStudy(f"{file} does not set STUDY", fix="STUDY = pdrm.Study(name=…, panels=…)")
     study.check()
     return study

@@ -1,4 +1,5 @@
-"""The report of studies: one self-contained page, with the curves of each study, the numbers behind them, and the settings."""
+"""The report of studies: a self-contained page with the curves, results and settings of each
+study."""
 
 from __future__ import annotations
 
@@ -33,11 +34,11 @@ from pdrm.experiments.statistics import interquartile_mean_interval, quartiles
 from pdrm.files import ensure_folder, write_atomically
 from pdrm.task import Task
 
-# --- The page: plain HTML with its style inside, readable on a phone and on paper; nothing is fetched or run.
+# --- The page: plain HTML with its style inside, for screens, phones and paper, without scripts
 
 
 def details(summary: str, *body: str) -> Markup:
-    """Something to open.
+    """A collapsible block.
 
     >>> details("more", html("p", "this"))
     '<details><summary>more</summary><p>this</p></details>'
@@ -46,12 +47,12 @@ def details(summary: str, *body: str) -> Markup:
 
 
 def badge(text: str, kind: str = "none") -> Markup:
-    """A short word in its colour: one that `holds`, `fails`, or neither."""
+    """A short coloured label; `kind` is `holds`, `fails` or `none`."""
     return html("span", text, class_=f"badge {kind}")
 
 
 def bullets(items: Iterable[str]) -> Markup:
-    """A list."""
+    """A bullet list."""
     return html("ul", *(html("li", item) for item in items))
 
 
@@ -91,16 +92,11 @@ details { margin: .5rem 0; } summary { cursor: pointer; color: var(--link); }
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page: a heading, and what is below it."""
+    """A section of the page."""
 
     anchor: str
     heading: str
     body: Markup
-
-    @property
-    def link(self) -> Markup:
-        """A link to it."""
-        return html("a", self.heading, href=f"#{self.anchor}")
 
 
 def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
@@ -117,39 +113,43 @@ def page(title: str, introduction: Markup, sections: Sequence[Section]) -> str:
         html("link", rel="icon", href="data:,"),
         html("style", Markup(STYLE)),
     )
+    links = (html("a", part.heading, href=f"#{part.anchor}") for part in sections)
     parts = (
         html("section", html("h2", part.heading), part.body, id=part.anchor) for part in sections
     )
     body = html(
         "body",
         html("header", html("h1", title), introduction),
-        html("nav", join((part.link for part in sections), " ")),
+        html("nav", join(links, " ")),
         html("main", *parts),
     )
     return f"<!doctype html>{html('html', head, body, lang='en')}\n"
 
 
-PAGE, FIGURES = "index.html", "figures"
+PAGE = "index.html"
+FIGURES = "figures"
 PACKAGES = ("numpy", "numba", "gymnasium", "joblib", "matplotlib", "pygraphviz")
-RULES = Markup(
-    '<p class="lead">The curves are medians over the seeds, the bands go from the 25th to the 75th percentile; an evaluation counts '
-    "by the mean of its episodes. <em>Success</em> is the share of the last evaluation's episodes that complete the task.</p>"
+INTRODUCTION = Markup(
+    '<p class="lead">Curves are medians over the seeds, with bands from the 25th to the 75th '
+    "percentile, of the mean over each evaluation's episodes. <em>Success</em> is the share of the "
+    "last evaluation's episodes that complete the task.</p>"
 )
 AnyStudy = TypeVar("AnyStudy", bound=TitledStudy)
 
 
 def plain_name(name: str) -> str:
-    """A name for a file or an anchor."""
+    """The name without special characters, for files and anchors."""
     return re.sub(r"[^\w.-]+", "-", name)
 
 
 def anchor(study: TitledStudy) -> str:
-    """The anchor of the study on the page."""
+    """The anchor of a study on the page."""
     return f"study-{plain_name(study.name)}"
 
 
 def figure_svg(stem: Path, make: partial[Plot]) -> bytes:
-    """The SVG of a figure, which is also written as .svg and .pdf; made again if its numbers have changed."""
+    """The SVG of a figure. It is also written as .svg and .pdf, and reused while its data is the
+    same."""
     digest = joblib.hash(make.args)
     svg = stem.with_name(f"{stem.name}.svg")
     if svg.exists() and digest.encode() in svg.read_bytes():
@@ -161,86 +161,86 @@ def figure_svg(stem: Path, make: partial[Plot]) -> bytes:
     return data
 
 
-# --- A study with all its panels
+# --- The section of a study
 
 
 def study_section(
     study: TitledStudy,
     lines: Sequence[Curves],
     folder: Path,
+    note: str | None = None,
     *,
-    note: str = "",
     with_tasks: bool = False,
 ) -> Section:
-    """The curves and tables of a study; the figures are also written as files to a folder.
+    """The curves and tables of a study.
 
     Args:
         study: Its name and title.
         lines: Its recorded lines.
-        folder: Where the figures are written.
-        note: The first sentences.
-        with_tasks: Begin each panel with its map and machine.
+        folder: The folder to which the figures are also written.
+        note: The first paragraph.
+        with_tasks: Start each panel with its map and machine.
     """
     parts = [html("p", note)] if note else []
     parts += [_origins(study, lines), html("p", _seeds(lines), class_="soft")]
-    for mine in by_panel(lines):
-        task = draw_task(mine[0].panel.task) if with_tasks else Markup("")
-        parts.append(_panel(mine, folder, task))
+    for panel_lines in by_panel(lines):
+        task = draw_task(panel_lines[0].panel.task) if with_tasks else Markup("")
+        parts.append(_panel(panel_lines, folder, task))
     return Section(anchor(study), study.title or study.name, join(parts))
 
 
 def draw_task(task: Task) -> Markup:
-    """The map, if there is one, and the machine."""
-    drawn = [draw(task.machine).html()]
+    """The map (if the domain has a picture) and the machine."""
+    drawings = [draw(task.machine).html()]
     with suppress(WrongKind):  # an environment without a picture
-        drawn.insert(0, draw(task.domain).html())
-    return html("div", *(html("div", one) for one in drawn), class_="side")
+        drawings.insert(0, draw(task.domain).html())
+    return html("div", *(html("div", drawing) for drawing in drawings), class_="side")
 
 
 def _origins(study: TitledStudy, lines: Sequence[Curves]) -> Markup:
-    """The origin of runs that were not made here."""
-    devices = {one.line.name: one.recorded_on for one in lines if one.recorded_on}
+    """The lines that were recorded elsewhere, with their devices."""
+    devices = {curves.line.name: curves.recorded_on for curves in lines if curves.recorded_on}
     if not devices:
         return Markup("")
-    said = f" {', '.join(devices)}: on {', '.join(sorted(set(devices.values())))}. "
-    again = html("code", f"pdrm reproduce {study.name}")
-    return html("p", badge("recorded"), said, again, " makes your own runs.")
+    origin = f" {', '.join(devices)}: on {', '.join(sorted(set(devices.values())))}. "
+    command = html("code", f"pdrm reproduce {study.name}")
+    return html("p", badge("recorded"), origin, command, " makes your own runs.")
 
 
 def _seeds(lines: Sequence[Curves]) -> str:
     seeds = max((curves.seeds for curves in lines), key=len)
-    ours = any(one.line.ours for one in lines)
-    dashed = " Solid lines are the paper's agents, dashed ones ours." if ours else ""
+    ours = any(curves.line.ours for curves in lines)
+    dashed = " Solid lines are the paper's agents, dashed lines are ours." if ours else ""
     if len(seeds) == 1:
-        return f"One seed ({seeds[0]}): no interval can be given.{dashed}"
+        return f"One seed ({seeds[0]}), so no intervals.{dashed}"
     return f"{len(seeds)} seeds, the same for every agent: {', '.join(map(str, seeds))}.{dashed}"
 
 
 def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
     panel = lines[0].panel
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
-    drawn = [curves.to_plot() for curves in lines]
-    svg = figure_svg(folder / plain_name(panel.name), partial(study_plot, [drawn]))
+    plotted = [curves.to_plot() for curves in lines]
+    svg = figure_svg(folder / plain_name(panel.name), partial(study_plot, [plotted]))
     cells = Cells.from_records(results(lines))
-    texts = [listing(cells.markdown()), listing(cells.latex())]
+    sources = [listing(cells.markdown()), listing(cells.latex())]
     return join(
         [
             html("h3", title),
             task,
             picture(svg, "svg", f"{title}: median and quartiles"),
             table(*cells),
-            details("the table in Markdown and LaTeX", *texts),
+            details("the table in Markdown and LaTeX", *sources),
             details("settings", _settings(lines)),
         ]
     )
 
 
-# --- The numbers behind the curves
+# --- The table of results
 
 
 def results(lines: Sequence[Curves]) -> list[dict[str, Any]]:
-    """The row of each line in the table of results."""
-    measure = [one for one in lines if not one.line.ours] or lines
+    """The rows of the table of results, one for each line."""
+    reference = [curves for curves in lines if not curves.line.ours] or lines
     return [
         {
             "agent": curves.line.name,
@@ -248,7 +248,7 @@ def results(lines: Sequence[Curves]) -> list[dict[str, Any]]:
             "return (quartiles)": _interval(curves, *map(float, quartiles(curves.final_returns))),
             "success": f"{curves.final_success.mean():.0%}",
             "seeds achieving it": f"{curves.achieving} of {len(curves.seeds)}",
-            **_scaled(curves, measure),
+            **_scaled(curves, reference),
             **_costs(curves),
         }
         for curves in lines
@@ -256,18 +256,20 @@ def results(lines: Sequence[Curves]) -> list[dict[str, Any]]:
 
 
 def _interval(curves: Curves, low: float, value: float, high: float) -> str:
-    """A value and its interval, which needs more than one seed."""
+    """A value with its interval, if there are several seeds."""
     if len(curves.seeds) == 1:
         return number(value)
     return f"{number(value)} ({number(low)} – {number(high)})"
 
 
-def _scaled(curves: Curves, measure: Sequence[Curves]) -> dict[str, str]:
-    """The numbers that need the lowest and the highest return of the task: the interquartile mean of the normalised return, and the
-    training until the median return is 90 % of the way to the panel's best."""
+def _scaled(curves: Curves, reference: Sequence[Curves]) -> dict[str, str]:
+    """The interquartile mean of normalised returns, and the training needed to learn the task.
+
+    Both need the range of returns. The reference lines define when the task counts as learnt.
+    """
     if not curves.scaled:
         return {}
-    learnt = training_to_learn(curves, learnt_at(measure))
+    learnt = training_to_learn(curves, learnt_at(reference))
     value, low, high = interquartile_mean_interval([curves.normalised[:, -1].mean(axis=1)])
     return {
         "normalised (95 % interval)": _interval(curves, low, value, high),
@@ -276,7 +278,8 @@ def _scaled(curves: Curves, measure: Sequence[Curves]) -> dict[str, str]:
 
 
 def _costs(curves: Curves) -> dict[str, Any]:
-    """The rows of the tables and the seconds of the runs that were made here."""
+    """Medians of the number of table rows and of the seconds, unless the runs came with the
+    package."""
     if not curves.runs:
         return {}
     rows = [run.result["rows"] for run in curves.runs if "rows" in run.result]
@@ -288,18 +291,18 @@ def _costs(curves: Curves) -> dict[str, Any]:
 
 
 def seconds_of(timing: dict[str, Any]) -> float:
-    """A run's share of the time of those that were trained side by side with it."""
+    """The training time of a run; of runs trained in one batch, an equal share."""
     return float(timing["seconds"]) / int(timing.get("side_by_side", 1))
 
 
 def _settings(lines: Sequence[Curves]) -> Markup:
-    """The settings of each agent, and the ids of its runs."""
+    """The settings of each agent and the ids of its runs."""
     rows = []
     for curves in lines:
         ids = " ".join(run.spec.id for run in curves.runs) or "recorded"
-        settings = curves.panel.agent(curves.line).record()
-        given = [f"{name}={value}" for name, value in settings.items() if value is not None]
-        rows.append([curves.line.name, ", ".join(given), html("code", ids)])
+        record = curves.panel.agent(curves.line).record()
+        settings = [f"{name}={value}" for name, value in record.items() if value is not None]
+        rows.append([curves.line.name, ", ".join(settings), html("code", ids)])
     return table(["agent", "settings", "runs"], rows)
 
 
@@ -307,35 +310,35 @@ def _settings(lines: Sequence[Curves]) -> Markup:
 
 
 def write_own_report(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> Path:
-    """Write `index.html` about studies of your own; returns its path."""
+    """Write `index.html` about your own studies, and return its path."""
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
-    sections = [study_section(study, mine, figures, with_tasks=True) for study, mine in studies]
+    sections = [study_section(study, curves, figures, with_tasks=True) for study, curves in studies]
     sections.append(making_section(lines))
     title = ", ".join(study.title or study.name for study, _ in studies)
-    write_atomically(folder / PAGE, page(title, RULES, sections).encode())
+    write_atomically(folder / PAGE, page(title, INTRODUCTION, sections).encode())
     return folder / PAGE
 
 
 def by_study(lines: Sequence[tuple[AnyStudy, Curves]]) -> list[tuple[AnyStudy, list[Curves]]]:
-    """Each study once, with all its lines."""
+    """The studies, each with all its lines."""
     groups = [list(group) for _, group in groupby(lines, key=lambda line: line[0].name)]
     return [(group[0][0], [curves for _, curves in group]) for group in groups]
 
 
 def making_section(lines: Sequence[tuple[AnyStudy, Curves]]) -> Section:
-    """Versions, computer, time, and the files with the numbers."""
+    """Versions, computer, time, and the data files."""
     timings = [run.timing for _, curves in lines for run in curves.runs]
     minutes = sum(map(seconds_of, timings)) / 60
-    when = sorted(timing["finished"] for timing in timings)
+    finished = sorted(timing["finished"] for timing in timings)
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     files = [html("a", name, href=name) for name in ("curves.csv", "summary.csv")]
     rows = [
         ["pdrm", __version__],
         ["Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"],
         ["packages", packages],
-        ["runs", f"{len(timings):,}; {minutes:.1f} minutes, one after the other"],
-        ["made", f"{when[0]} to {when[-1]}" if when else "–"],
+        ["runs", f"{len(timings):,}, {minutes:.1f} minutes in total"],
+        ["finished", f"{finished[0]} to {finished[-1]}" if finished else "–"],
         ["data", join([*files, html("code", "figures/"), html("code", "runs/")], ", ")],
     ]
-    return Section("making", "How it was made", table(["", ""], rows))
+    return Section("making", "Versions and data", table(["", ""], rows))

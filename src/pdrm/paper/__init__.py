@@ -1,8 +1,9 @@
-"""The paper: its figures, its claims and readings, the runs recorded with the package, and the report.
+"""The paper: its figures and claims, alternative readings, recorded runs, and the report.
 
-Read in this order: `figures` (the paper's studies as data), `judging` (a claim and how it is judged), `claims` (every claim),
-`readings` and `generated_tasks` (the figures if the paper is read otherwise), `recorded` (runs that took too long to repeat), `report`
-(one self-contained page; `claims_section` is a part of it).
+Read in this order: `figures` (the paper's studies as data), `judging` (claims, rules and verdicts),
+`claims` (the list of claims), `readings` and `generated_tasks` (the figures under alternative
+readings of the paper), `recorded` (runs that come with the package), and `report` (a self-contained
+page, with `claims_section`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every claim of the paper, in its order, and their judgement. A new claim is one more entry of `CLAIMS`, a text and its rules."""
+"""The claims of the paper, in its order, with their rules. `CLAIMS` has an entry for each claim."""
 
 from __future__ import annotations
 
@@ -43,53 +43,59 @@ from pdrm.paper.judging import (
 )
 from pdrm.task import pushdown_machine
 
-# --- LetterEnv (Section 7.1).
+# --- LetterEnv (Section 7.1)
 
 BEST = ("1-pdRM", "1-CpRM", "CpRM", "CQL-CRA")
 LATE = ("Q-CRA", "pdRM")
 BY_MEANS = (
-    "that a test counts by the mean of its ten episodes; counted by single episodes, pdRM and Q-CRA end above 1-pdRM and "
-    "1-CpRM, and the claim does not hold"
+    "that an evaluation counts by the mean of its ten episodes; counted by single episodes, pdRM and "
+    "Q-CRA end above 1-pdRM and 1-CpRM, and the claim does not hold"
 )
 
 TIE = (
-    "that a tie on the grid of evaluations does not count against an agent: CpRM and CQL-CRA learn the same tables here, and a rule "
-    "that asks for fewer episodes cannot hold"
+    "that a tie on the grid of evaluations does not count against an agent: CpRM and CQL-CRA learn "
+    "the same tables here, so a rule that requires fewer episodes cannot hold"
 )
 LATER = "letter-longer"
 
 
 def _rise_late(evidence: Evidence) -> Iterator[ClaimPart]:
-    """Section 7.1: Q-CRA and pdRM "manage to increase their accrued rewards only towards the end of the training episodes"."""
+    """Section 7.1: Q-CRA and pdRM "manage to increase their accrued rewards only towards the end of
+    the training episodes"."""
     for line in LATE:
         medians = evidence.medians("letter", line)
-        first, middle, final = medians[0], medians[len(medians) // 2], medians[-1]
+        first = medians[0]
+        middle = medians[len(medians) // 2]
+        final = medians[-1]
         numbers = {"first": first, "half-way": middle, "final": final}
         text = f"{line} rises more in the second half than in the first"
         yield ClaimPart(text, final - middle > middle - first, numbers)
 
 
-# --- 1-TreasureMaze and MultipleTreasureMaze (Sections 7.2 and 7.3).
+# --- 1-TreasureMaze and MultipleTreasureMaze (Sections 7.2 and 7.3)
 
 SMALL = "maze-5x5"
 LARGE = ("maze-10x10", "maze-20x20")
 MULTI = ("multi-10x10", "multi-20x20")
 NOT_ONE = ("pdRM", "CpRM", "1-CpRM", "Q-CRA", "CQL-CRA")
-IF_NOTHING_IS_LEFT = (
-    "that with nothing left to retrace the machine stays and pays 0, where the paper says nothing; as a failure (−1e5), the claim does not "
-    "hold (reading `lose`)"
+NOTHING_LEFT = (
+    "that with nothing left to retrace the machine stays with reward 0 (the paper does not specify "
+    "it); as a failure (−1e5), the claim does not hold (reading `lose`)"
 )
-TREASURE = ". And where the treasure of our 20×20 map lies: 39 steps away, no agent learnt anything, so it was moved to 24"
+TREASURE = (
+    ". Also the distance of the treasure in our 20×20 map: at 39 steps no agent learnt anything, so "
+    "it is 24"
+)
 A_MICROSECOND = (
-    "that an episode of exhaustive CpRM ends after one update per microsecond of the paper's limit; at 45,000 updates a second the claim "
-    "does not hold (reading `python`)"
+    "that an episode of exhaustive CpRM ends after one update per microsecond of the paper's limit; "
+    "at 45,000 updates per second, the claim does not hold (reading `python`)"
 )
 
 
 def _soon(evidence: Evidence) -> Iterator[ClaimPart]:
-    """Section 7.3: "given the longer episodes compared to the 1-TreasureMaze domain, the agents were also able to learn to
-    consistently achieve the task in a relatively small number of episodes". Relatively: not more than in the 1-TreasureMaze of
-    that size."""
+    """Section 7.3: "given the longer episodes compared to the 1-TreasureMaze domain, the agents
+    were also able to learn to consistently achieve the task in a relatively small number of
+    episodes". Relatively small: at most as many as in the 1-TreasureMaze of the same size."""
     for multi, single in zip(MULTI, LARGE, strict=True):
         needed = {panel: evidence.training(panel, "1-pdRM") for panel in (multi, single)}
         first, later = map(or_never, needed.values())
@@ -98,7 +104,8 @@ def _soon(evidence: Evidence) -> Iterator[ClaimPart]:
 
 
 def _same_values(evidence: Evidence) -> Iterator[ClaimPart]:
-    """Section 7.2: "it can be shown using the approach in Section 4 that optimal 1-policies […] have the same state values"."""
+    """Section 7.2: "it can be shown using the approach in Section 4 that optimal 1-policies […]
+    have the same state values"."""
     for maze in (SMALL, LARGE[0]):
         answers = theory_facts(evidence.folder)["k"][maze]["1"]
         numbers = {"loss from the start": answers["loss"], "spread of values": answers["spread"]}
@@ -106,7 +113,7 @@ def _same_values(evidence: Evidence) -> Iterator[ClaimPart]:
         yield ClaimPart(text, answers["same_values"] == "yes", numbers)
 
 
-# --- DeliverWorld (Section 7.4).
+# --- DeliverWorld (Section 7.4)
 
 EIGHT, FOUR_EIGHT, LONGER = "deliver-8", "deliver-4-8", "deliver-4-8-longer"
 ONE_AND_TWO = PLAIN[:2]
@@ -128,14 +135,15 @@ def _less_consistent(evidence: Evidence) -> Iterator[ClaimPart]:
 
 def _at_the_bottom(evidence: Evidence) -> Iterator[ClaimPart]:
     curves = evidence.curves(EIGHT, "pdRM")
-    trained = curves.at > curves.at[0]  # the first evaluation is of an agent that has hardly learnt
+    trained = curves.at > curves.at[0]  # at the first evaluation, the agent has hardly learnt
     highest = float(curves.quartiles(curves.normalised).median[trained].max())
     numbers = {"highest normalised median after the first evaluation": highest}
     yield ClaimPart("pdRM stays at the bottom", highest <= BOTTOM, numbers)
 
 
 def _one_symbol_loses(evidence: Evidence) -> Iterator[ClaimPart]:
-    """Section 7.4: "there are scenarios where it is beneficial for the agent to have access to more than the top symbol"."""
+    """Section 7.4: "there are scenarios where it is beneficial for the agent to have access to more
+    than the top symbol"."""
     answers = theory_facts(evidence.folder)["k"][EIGHT]["1"]
     text = f"on {EIGHT} every deterministic 1-policy loses"
     yield ClaimPart(text, answers["start"] == "no", {"loss of the best": answers["loss"]})
@@ -148,12 +156,12 @@ def _rise(evidence: Evidence) -> Iterator[ClaimPart]:
         yield ClaimPart(f"{line} rises", medians[-1] > medians[0], numbers)
 
 
-# --- PaintWorld (Appendix C).
+# --- PaintWorld (Appendix C)
 
 STAINS = range(1, 6)
 OPTIMUM = -sum(i / (i + 1) for i in STAINS) / len(STAINS)
-"""The mean return over 1 to 5 stains of asking for exactly as many units of soap."""
-ROUNDING = 1e-9
+"""The mean return over 1 to 5 stains of requesting exactly the necessary units of soap."""
+RETURN_TOLERANCE = 1e-9
 
 
 def _paint(evidence: Evidence) -> Iterator[ClaimPart]:
@@ -162,20 +170,20 @@ def _paint(evidence: Evidence) -> Iterator[ClaimPart]:
     rising = list(finals.values())
     holds = rising == sorted(set(rising))
     yield ClaimPart("the more symbols are seen, the higher the return", holds, finals)
-    optimal = [line for line in names if finals[line] >= OPTIMUM - ROUNDING]
+    optimal = [line for line in names if finals[line] >= OPTIMUM - RETURN_TOLERANCE]
     numbers = {**finals, "optimum": OPTIMUM}
     yield ClaimPart("only k = 5 is optimal", optimal == names[-1:], numbers)
 
 
-# --- WaterWorld (Section 7.5).
+# --- WaterWorld (Section 7.5)
 
 EARLY = 0.5
-"""The share of training by which an agent that solves the task early has learnt."""
+"""An agent learns early if it needs at most this share of its training."""
 
 
 @rule
 def _achieve_early(evidence: Evidence, panel: str) -> Iterator[ClaimPart]:
-    """With the machine the task is solved, and early."""
+    """The agent with the machine achieves the task early."""
     (achieved,) = achieve(panel, WITH)(evidence)
     yield achieved
     learnt = evidence.training(panel, WITH)
@@ -186,7 +194,9 @@ def _achieve_early(evidence: Evidence, panel: str) -> Iterator[ClaimPart]:
 
 def _improve(evidence: Evidence) -> Iterator[ClaimPart]:
     medians = evidence.medians(WATER_MAPS[0], RECURRENT)
-    before, after, spread = medians[0], medians[-1], _spread(evidence, RECURRENT)
+    before = medians[0]
+    after = medians[-1]
+    spread = _spread(evidence, RECURRENT)
     numbers = {"before": before, "after": after, "spread": round(spread, 1)}
     yield ClaimPart(
         f"{RECURRENT} improves by more than it varies", after - before > spread, numbers
@@ -207,62 +217,66 @@ BY_TWO_AGENTS: Mapping[str, Callable[[str], tuple[Rule, ...]]] = {
     "water-17": lambda panel: (_achieve_early(panel), end_below(panel, [WITHOUT], [WITH])),
     "water-20": lambda panel: (achieve(panel, WITH), fail(panel, WITHOUT)),
 }
-"""The part of a claim about Figure 5 that can be seen without recurrent PPO, by the claim's id."""
-TWO_AGENTS = f"what was run holds, and {RECURRENT} was not run under this reading"
+"""The rules of claims about Figure 5 that do not need recurrent PPO, by the claim's id."""
+TWO_AGENTS = f"all parts that were run hold, but {RECURRENT} was not run under this reading"
 
 
 def judge_physics(study: Study, evidence: Evidence) -> list[JudgedClaim]:
-    """Judge the claims about Figure 5 by a study of other physics, in which recurrent PPO was not run.
+    """Judge the claims about Figure 5 by a study of other physics without recurrent PPO.
 
-    A claim does not hold if the rest of it does not; it cannot be seen to hold.
+    A claim can be refuted by its other parts, but not confirmed.
     """
     claims = [claim for claim in CLAIMS if claim.id in BY_TWO_AGENTS]
-    found = []
+    verdicts = []
     for claim, panel in zip(claims, study.panels, strict=True):
         rules = BY_TWO_AGENTS[claim.id](panel.name)
         judged = judge(replace(claim, rules=rules), evidence)
         if judged.verdict == HOLDS:
             judged = replace(judged, verdict=NOT_RUN, why=TWO_AGENTS)
-        found.append(judged)
-    return found
+        verdicts.append(judged)
+    return verdicts
 
 
-FIRST_DIP, LAST_DIP = 5, 20
-"""The evaluations between which the paper saw a dip; from the last on, the task of 20 × 20 was solved."""
+FIRST_DIP = 5
+LAST_DIP = 20
+"""The paper reports a dip between these evaluations, and success on 20 × 20 from the last one
+on."""
 
 
-def _with_20_tests(evidence: Evidence, panel: str) -> Curves:
+def _with_20_evaluations(evidence: Evidence, panel: str) -> Curves:
     curves = evidence.curves(panel, WITH)
     if len(curves.at) <= LAST_DIP:
-        raise NotRecorded(
-            f"{panel}, {WITH}: the run has {len(curves.at)} tests", fix=f"pdrm reproduce {panel}"
-        )
+        fault = f"{panel}, {WITH}: the run has only {len(curves.at)} evaluations"
+        raise NotRecorded(fault, fix=f"pdrm reproduce {panel}")
     return curves
 
 
 def _dip(evidence: Evidence) -> Iterator[ClaimPart]:
-    """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th episodes, it recovered and managed to
-    outperform its initial results". An episode is read as an evaluation: there are 31 of them."""
-    medians = _with_20_tests(evidence, WATER_MAPS[0]).median.tolist()
+    """Section 7.5: "while it showed a small decrease in performance between the 5th and 20th
+    episodes, it recovered and managed to outperform its initial results". We read episodes as
+    evaluations, of which there are 31."""
+    medians = _with_20_evaluations(evidence, WATER_MAPS[0]).median.tolist()
     before = max(medians[:FIRST_DIP])
     dip = min(medians[FIRST_DIP : LAST_DIP + 1])
     final = medians[-1]
     numbers = {"best of the first five": before, "lowest of the 5th to 20th": dip, "final": final}
-    dips = f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th test"
-    yield ClaimPart(dips, dip < before, numbers)
-    yield ClaimPart(f"{WITH} ends above its first tests", final > before, numbers)
+    text = f"{WITH} dips between the {FIRST_DIP}th and the {LAST_DIP}th evaluation"
+    yield ClaimPart(text, dip < before, numbers)
+    yield ClaimPart(f"{WITH} ends above its first evaluations", final > before, numbers)
 
 
 def _from_the_20th(evidence: Evidence) -> Iterator[ClaimPart]:
-    """Section 7.5: "a policy that consistently achieved the task in the test episodes from the 20th training episode"."""
-    curves = _with_20_tests(evidence, WATER_MAPS[1])
+    """Section 7.5: "a policy that consistently achieved the task in the test episodes from the 20th
+    training episode"."""
+    curves = _with_20_evaluations(evidence, WATER_MAPS[1])
     shares = np.median(curves.success.mean(axis=2), axis=0)
     lowest = float(shares[LAST_DIP:].min())
-    text = f"{WITH} achieves every test from the {LAST_DIP}th on"
-    yield ClaimPart(text, lowest == 1, {"lowest median success": lowest, "tests": len(shares)})
+    text = f"{WITH} achieves every evaluation from the {LAST_DIP}th on"
+    numbers = {"lowest median success": lowest, "tests": len(shares)}
+    yield ClaimPart(text, lowest == 1, numbers)
 
 
-# --- Claims that no run shows: the sizes of Section 5, and the translations of Appendices A and B.
+# --- Claims without runs: the sizes of Section 5, and the translations of Appendices A and B
 
 MAX_WORD_LENGTH = 6
 
@@ -274,8 +288,10 @@ def _size(evidence: Evidence, name: str) -> Iterator[ClaimPart]:
 
 
 def _translate(_evidence: Evidence) -> Iterator[ClaimPart]:
-    """Appendix A's pair on every word of up to six labels: its automaton, our translation of it, and the printed machine."""
-    automaton, printed = catalogue("letter-counting"), catalogue("letter-pushdown")
+    """Compare Appendix A's automaton with its translation and with the printed machine, on all
+    words of up to six labels."""
+    automaton = catalogue("letter-counting")
+    printed = catalogue("letter-pushdown")
     labels = [frozenset(), *(frozenset((event,)) for event in automaton.events)]
     words = [
         word for length in range(MAX_WORD_LENGTH + 1) for word in product(labels, repeat=length)
@@ -285,11 +301,11 @@ def _translate(_evidence: Evidence) -> Iterator[ClaimPart]:
         ("Appendix A's machine", printed),
     ):
         differing = sum(automaton.run(word).reward != machine.run(word).reward for word in words)
-        text = f"{name} pays what the automaton pays"
+        text = f"{name} gives the rewards of the automaton"
         yield ClaimPart(text, not differing, {"words": len(words), "differing": differing})
 
 
-# --- Every claim, in the paper's order: its id, what it says, the study whose figure shows it, its rules, and what was chosen afterwards.
+# --- The claims in the paper's order: id, text, study, rules, and choices made after seeing results
 
 CLAIMS = (
     Claim(
@@ -339,7 +355,7 @@ CLAIMS = (
             *(achieve(maze, "1-pdRM") for maze in LARGE),
             *(fail(maze, *NOT_ONE) for maze in LARGE),
         ),
-        IF_NOTHING_IS_LEFT + TREASURE,
+        NOTHING_LEFT + TREASURE,
     ),
     Claim(
         "maze-cprm",
@@ -371,7 +387,7 @@ CLAIMS = (
             *(achieve(maze, "1-pdRM") for maze in MULTI),
             *(fail(maze, "pdRM") for maze in MULTI),
         ),
-        IF_NOTHING_IS_LEFT,
+        NOTHING_LEFT,
     ),
     Claim(
         "multi-soon",
@@ -427,7 +443,7 @@ CLAIMS = (
     ),
     Claim(
         "deliver-longer",
-        "with a longer training (four times) the Q-learning agents achieve DeliverWorld-4-8, too",
+        "with four times longer training the Q-learning agents also achieve DeliverWorld-4-8",
         "deliver-longer",
         (achieve(LONGER, *ONE_AND_TWO),),
     ),
@@ -456,7 +472,7 @@ CLAIMS = (
     ),
     Claim(
         "water-17-dip",
-        "on 17 × 17 PPO + 1-pdRM dips between the 5th and 20th test, and recovers",
+        "on 17 × 17 PPO + 1-pdRM dips between the 5th and 20th evaluation, and recovers",
         "water",
         (_dip,),
     ),
@@ -468,7 +484,7 @@ CLAIMS = (
     ),
     Claim(
         "water-20-from",
-        "on 20 × 20 PPO + 1-pdRM achieves every test from the 20th on",
+        "on 20 × 20 PPO + 1-pdRM achieves every evaluation from the 20th on",
         "water",
         (_from_the_20th,),
     ),
@@ -493,7 +509,7 @@ CLAIMS = (
     ),
     Claim(
         "translate",
-        "Appendices A and B: the translated machine pays the same on every word",
+        "Appendices A and B: the translated machine gives the same reward for every word",
         "",
         (_translate,),
     ),
@@ -501,5 +517,5 @@ CLAIMS = (
 
 
 def judge_claims(evidence: Evidence, studies: Collection[str] | None = None) -> list[JudgedClaim]:
-    """Every claim, or those about some studies, with its verdict."""
+    """Judge all claims, or only the claims about some studies."""
     return [judge(claim, evidence) for claim in CLAIMS if studies is None or claim.study in studies]

@@ -1,4 +1,4 @@
-"""What can be proved about the paper's tasks, kept next to the runs because it takes a minute: sizes, and which k is enough."""
+"""Provable facts about the paper's tasks: table sizes and sufficient k, cached next to the runs."""
 
 from __future__ import annotations
 
@@ -14,33 +14,38 @@ from pdrm.files import parse_record, write_atomically
 from pdrm.learning.settings import PAPER_SETTINGS
 
 FACTS = "facts.json"
-"""The file next to the runs."""
-CHECKED = (
-    *("letter", "maze-5x5", "maze-10x10", "multi-10x10"),
-    *("deliver-8", "deliver-4-8", "paint", "echo"),
+CHECKED_DOMAINS = (
+    "letter",
+    "maze-5x5",
+    "maze-10x10",
+    "multi-10x10",
+    "deliver-8",
+    "deliver-4-8",
+    "paint",
+    "echo",
 )
 KS = range(6)
 SECONDS = 10.0
-"""The time for each domain; some answers need more and stay undecided here."""
+"""Time limit of `check_k` for each domain. Answers that need more time are undecided."""
 
 
 def theory_facts(folder: Path) -> dict[str, Any]:
-    """Which k is enough and the sizes of policies, by domain; and what that says of the claims about sizes, by id.
+    """Sufficient k and policy sizes by domain, and the verdicts on the claims about sizes by id.
 
-    What this version has found before is read; what is found is written if the folder exists.
+    They are cached in the folder, if it exists, for this version of pdrm.
     """
     path = folder / FACTS
     if path.exists():
-        known = parse_record(path.read_bytes())
-        if known.get("version") == __version__:
-            return dict(known["facts"])
+        cached = parse_record(path.read_bytes())
+        if cached.get("version") == __version__:
+            return dict(cached["facts"])
     answers = {}
-    for name in CHECKED:
+    for name in CHECKED_DOMAINS:
         discount = float(PAPER_SETTINGS[name]["discount"])
         answers[name] = check_k(name, k=KS, discount=discount, seconds=SECONDS).record()["k"]
-    counted = {name: sizes(name) for name in DOMAINS}
-    claims = {fact["id"]: fact for fact in size_claims([*counted.values()])}
-    facts = {"k": answers, "sizes": counted, "claims": claims}
+    sizes_of = {name: sizes(name) for name in DOMAINS}
+    claims = {fact["id"]: fact for fact in size_claims([*sizes_of.values()])}
+    facts = {"k": answers, "sizes": sizes_of, "claims": claims}
     record = json.dumps({"version": __version__, "facts": facts}, indent=1) + "\n"
     if folder.is_dir():
         write_atomically(path, record.encode())

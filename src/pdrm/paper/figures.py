@@ -1,4 +1,4 @@
-"""The paper's figures as data, in its order, and by name."""
+"""The paper's figures as studies, in the paper's order and by name."""
 
 from __future__ import annotations
 
@@ -13,39 +13,41 @@ from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 from pdrm.paper.paper_agents import PAPER_AGENTS
 
-# --- The tabular agents: as the legends name them, the agent, the stack symbols that it sees, and its settings.
+# --- The tabular agents by their names in legends: agent and k
 
-EXHAUSTIVE = {"counterfactuals": "exhaustive"}
-AGENTS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "pdRM": ("q", "full", {}),
-    "1-pdRM": ("q", "1", {}),
-    "2-pdRM": ("q", "2", {}),
-    "3-pdRM": ("q", "3", {}),
-    "4-pdRM": ("q", "4", {}),
-    "CpRM": ("cprm", "full", EXHAUSTIVE),
-    "1-CpRM": ("cprm", "1", EXHAUSTIVE),
-    "2-CpRM": ("cprm", "2", EXHAUSTIVE),
-    "hierarchical pdRM": ("hrm", "full", {}),
-    "hierarchical 1-pdRM": ("hrm", "1", {}),
-    "hierarchical 2-pdRM": ("hrm", "2", {}),
-    "Q-CRA": ("cra-q", "full", {}),
-    "CQL-CRA": ("cra-cql", "full", {}),
-    "0-pdRM (ours)": ("q", "0", {}),
-    "1-CpRM, deduplicated (ours)": ("cprm", "1", {}),
-    "summary (ours)": ("summary", "full", {}),
+NO_STACK = "0-pdRM (ours)"
+DEDUPLICATED = "1-CpRM, deduplicated (ours)"
+SUMMARY = "summary (ours)"
+AGENTS = {
+    "pdRM": ("q", "full"),
+    "1-pdRM": ("q", "1"),
+    "2-pdRM": ("q", "2"),
+    "3-pdRM": ("q", "3"),
+    "4-pdRM": ("q", "4"),
+    "CpRM": ("cprm", "full"),
+    "1-CpRM": ("cprm", "1"),
+    "2-CpRM": ("cprm", "2"),
+    "hierarchical pdRM": ("hrm", "full"),
+    "hierarchical 1-pdRM": ("hrm", "1"),
+    "hierarchical 2-pdRM": ("hrm", "2"),
+    "Q-CRA": ("cra-q", "full"),
+    "CQL-CRA": ("cra-cql", "full"),
+    NO_STACK: ("q", "0"),
+    DEDUPLICATED: ("cprm", "1"),
+    SUMMARY: ("summary", "full"),
 }
-NO_STACK, DEDUPLICATED, SUMMARY = "0-pdRM (ours)", "1-CpRM, deduplicated (ours)", "summary (ours)"
+EXHAUSTIVE = {"counterfactuals": "exhaustive"}
+"""Settings of the paper's CpRM agents. Ours are deduplicated."""
 
 
-def _lines(*names: str, **settings: float) -> list[AgentLine]:
-    """Some tabular agents with the same settings."""
+def _lines(*names: str, **settings: Any) -> list[AgentLine]:
+    """Lines of tabular agents with the same additional settings."""
     lines = []
     for name in names:
-        agent, k, own = AGENTS[name]
-        line = AgentLine(
-            name=name, agent=agent, k=k, settings={**own, **settings}, ours="ours" in name
-        )
-        lines.append(line)
+        agent, k = AGENTS[name]
+        ours = "ours" in name
+        given = {**EXHAUSTIVE, **settings} if agent == "cprm" and not ours else settings
+        lines.append(AgentLine(name=name, agent=agent, k=k, settings=given, ours=ours))
     return lines
 
 
@@ -57,7 +59,7 @@ def _panel(
     name: str = "",
     machine: str | None = None,
 ) -> Panel:
-    """A panel; without a name it is called after its domain."""
+    """A panel (default name: the domain's)."""
     return Panel(
         name=name or domain,
         domain=domain,
@@ -72,7 +74,7 @@ def _study(name: str, title: str, *panels: Panel, figure: str = "") -> Study:
     return Study(name=name, title=title, figure=figure, panels=panels)
 
 
-# --- Figure 2: LetterEnv, six agents.
+# --- Figure 2: LetterEnv, six agents
 
 LETTER = _study(
     "letter",
@@ -97,21 +99,22 @@ LETTER_LONGER = _study(
 )
 
 
-# --- Figure 3, left, and the three figures of Appendix E: 1-TreasureMaze, six agents on each of three mazes.
+# --- Figure 3, left, and Appendix E: 1-TreasureMaze, six agents on each of three mazes
 #
-# The paper ends episodes after a time that depends on the machine. The runs here that are judged end them after a number of
-# updates or counter operations: one per microsecond of the paper's limit. `maze-wall-clock` has the limits as printed.
+# The paper limits episodes by wall-clock time, so its results depend on the computer. For the
+# claims, episodes are limited to a number of updates or counter operations: one per microsecond of
+# the paper's limit. `maze-wall-clock` uses the printed limits.
 
 SECONDS = {"5x5": 0.03, "10x10": 0.06, "20x20": 0.1}
-"""The paper's limits of an episode, by the size of the maze."""
+"""The paper's time limits of an episode, by the size of the maze."""
 PER_SECOND = 1_000_000
-"""Updates or operations that stand for a second."""
+"""Updates or operations that replace a second."""
 MAX_OPERATIONS = 10_000_000
-"""With the wall-clock limits, too: a single step can take more operations than any computer makes in a second."""
+"""An additional limit for the wall-clock study, because a step can take very many operations."""
 
 
 def _maze_panel(size: str) -> Panel:
-    """The paper's agents; and ours: no stack at all (k = 0), and counterfactuals that stay within bounds."""
+    """The paper's agents, and ours: without the stack (k = 0), and with bounded counterfactuals."""
     budget = round(PER_SECOND * SECONDS[size])
     title = size.replace("x", "×")
     lines = [
@@ -124,7 +127,7 @@ def _maze_panel(size: str) -> Panel:
 
 
 def _timed_panel(size: str) -> Panel:
-    """The agents that ran into the paper's limit."""
+    """The agents that exceeded the paper's time limit."""
     seconds = SECONDS[size]
     title = size.replace("x", "×")
     limits = {"seconds_per_episode": seconds, "operations_per_episode": MAX_OPERATIONS}
@@ -149,7 +152,7 @@ MAZE_WALL_CLOCK = _study(
 )
 
 
-# --- Figure 3, right: MultipleTreasureMaze, two agents on each of two mazes.
+# --- Figure 3, right: MultipleTreasureMaze, two agents on each of two mazes
 
 MULTI = _study(
     "multi",
@@ -160,20 +163,27 @@ MULTI = _study(
 )
 
 
-# --- Figure 4: DeliverWorld-8 (nine agents) and DeliverWorld-4-8 (six agents).
+# --- Figure 4: DeliverWorld-8 (nine agents) and DeliverWorld-4-8 (six agents)
 
 PLAIN = ("1-pdRM", "2-pdRM", "pdRM")
 COUNTERFACTUAL = ("1-CpRM", "2-CpRM", "CpRM")
 HIERARCHICAL = ("hierarchical 1-pdRM", "hierarchical 2-pdRM", "hierarchical pdRM")
-NINE = (*PLAIN, *COUNTERFACTUAL, *HIERARCHICAL)
-SIX = (*PLAIN[:2], *COUNTERFACTUAL[:2], *HIERARCHICAL[:2])
-OURS = (NO_STACK, DEDUPLICATED)
 
 DELIVER = _study(
     "deliver",
     "DeliverWorld",
-    _panel("deliver-8", "DeliverWorld-8", "Figure 4, left", _lines(*NINE, *OURS)),
-    _panel("deliver-4-8", "DeliverWorld-4-8", "Figure 4, right", _lines(*SIX, *OURS)),
+    _panel(
+        "deliver-8",
+        "DeliverWorld-8",
+        "Figure 4, left",
+        _lines(*PLAIN, *COUNTERFACTUAL, *HIERARCHICAL, NO_STACK, DEDUPLICATED),
+    ),
+    _panel(
+        "deliver-4-8",
+        "DeliverWorld-4-8",
+        "Figure 4, right",
+        _lines(*PLAIN[:2], *COUNTERFACTUAL[:2], *HIERARCHICAL[:2], NO_STACK, DEDUPLICATED),
+    ),
 )
 DELIVER_LONGER = _study(
     "deliver-longer",
@@ -188,16 +198,18 @@ DELIVER_LONGER = _study(
 )
 
 
-# --- The figure of Appendix C: PaintWorld, five agents that see one to five symbols.
+# --- The figure of Appendix C: PaintWorld, five agents that see one to five symbols
 
 FIVE = AgentLine(name="pdRM", agent="q", k="5", colour="5-pdRM")
 PAINTERS = [*_lines("1-pdRM", "2-pdRM", "3-pdRM", "4-pdRM"), FIVE, *_lines(NO_STACK)]
 PAINT = _study("paint", "PaintWorld", _panel("paint", "PaintWorld", "Appendix C", PAINTERS))
 
 
-# --- Figure 5: WaterWorld, three deep agents on each of two maps; and ours, under names of their own.
+# --- Figure 5: WaterWorld, three deep agents on each of two maps; and our variants
 
-WITH, WITHOUT, RECURRENT = "PPO + 1-pdRM", "PPO", "recurrent PPO"
+WITH = "PPO + 1-pdRM"
+WITHOUT = "PPO"
+RECURRENT = "recurrent PPO"
 WATER_MAPS = ("water-17", "water-20")
 BY_MAP = {"water-17": (3_000_000, 3e-6, 3e-9), "water-20": (5_000_000, 3e-5, 3e-6)}
 """Map -> timesteps, and the learning rates of PPO and of recurrent PPO."""
@@ -210,7 +222,8 @@ PRINTED: dict[str, Any] = {
     "clip_range": 0.15,
     "target_kl": 0.3,
     "clip_range_vf": 1_000.0,
-    # Where the paper says nothing: Stable-Baselines3's defaults, not the settings tuned for WaterWorld.
+    # The paper does not give these: Stable-Baselines3's defaults, not settings tuned for
+    # WaterWorld.
     "ent_coef": 0.0,
     "reward_scale": 1.0,
     "reward_clip": 1e9,
@@ -234,8 +247,8 @@ PRINTED_RPPO: dict[str, Any] = {
     "lstm_hidden_size": 256,
 }
 SCALED = {"clip_range_vf": 1.0, "reward_scale": 1e-3}
-"""Ours: rewards a thousandth, and the clipping of values with them."""
-BESIDE = "next to Figure 5"
+"""Our variant: rewards and value clipping scaled by 1/1000."""
+NEXT_TO_FIGURE_5 = "next to Figure 5"
 
 
 def _water_panel(
@@ -243,14 +256,14 @@ def _water_panel(
     domain: str,
     lines: Iterable[AgentLine],
     machine: str | None = None,
-    figure: str = BESIDE,
+    figure: str = NEXT_TO_FIGURE_5,
 ) -> Panel:
     side = domain.removeprefix("water-")
     return _panel(domain, f"{side} × {side}", figure, lines, f"{study}-{side}", machine)
 
 
 def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> list[AgentLine]:
-    """PPO that sees the machine, PPO that does not, and recurrent PPO that does not."""
+    """PPO with the machine, PPO without it, and recurrent PPO without it."""
     return [
         AgentLine(name=WITH, agent="ppo", k=1, settings=ppo, ours=ours),
         AgentLine(name=WITHOUT, agent="ppo", k="none", settings=ppo, ours=ours),
@@ -259,13 +272,13 @@ def _three(ppo: Mapping[str, Any], rppo: Mapping[str, Any], *, ours: bool) -> li
 
 
 def _printed(study: str, domain: str, **changed: float) -> Panel:
-    """The paper's settings, with some changed."""
+    """The paper's settings, with optional changes."""
     steps, ppo_rate, rppo_rate = BY_MAP[domain]
     shared = {**PRINTED, "total_timesteps": steps, **changed}
     ppo = {**shared, **PRINTED_PPO, "learning_rate": ppo_rate}
     rppo = {**shared, **PRINTED_RPPO, "learning_rate": rppo_rate}
     lines = _three(ppo, rppo, ours=bool(changed))
-    return _water_panel(study, domain, lines, figure=BESIDE if changed else "Figure 5")
+    return _water_panel(study, domain, lines, figure=NEXT_TO_FIGURE_5 if changed else "Figure 5")
 
 
 def _water(name: str, title: str, **changed: float) -> Study:
@@ -303,7 +316,7 @@ WATER = (
 )
 
 
-# --- Figure 5 under other physics: the paper prints none, so each choice here is a reading of it.
+# --- Figure 5 under other physics, which the paper does not specify
 
 FAST = WaterWorld(ball_speed=1.0, acceleration=1.0, top_speed=3.0)
 PHYSICS = {
@@ -317,12 +330,13 @@ PHYSICS = {
         radius=0.64, ball_speed=1.275, acceleration=1.275, top_speed=3.8
     ),
 }
-"""The first is the default; the last is Toro Icarte's WaterWorld, whose box is 400 pixels wide, scaled to a side of 17."""
+"""The first is the default. The last is Toro Icarte's WaterWorld, whose box is 400 pixels wide,
+scaled to a side of 17."""
 
 
-def _under(physics: str, ending: str, changed: Mapping[str, float]) -> Study:
-    """Both maps with these physics, PPO with and without the machine, at the printed settings; rewards maybe a thousandth."""
-    name = f"water-{physics.replace(' ', '-')}{ending}"
+def _under(physics: str, suffix: str, changed: Mapping[str, float]) -> Study:
+    """Both maps with these physics: PPO with and without the machine, at the printed settings."""
+    name = f"water-{physics.replace(' ', '-')}{suffix}"
     panels = []
     for domain in WATER_MAPS:
         panel = _printed(name, domain, test_every=200_000, **changed)
@@ -333,22 +347,24 @@ def _under(physics: str, ending: str, changed: Mapping[str, float]) -> Study:
 
 
 UNDER_OTHER_PHYSICS = tuple(
-    _under(physics, ending, changed)
+    _under(physics, suffix, changed)
     for physics in PHYSICS
-    for ending, changed in (("", {}), ("-scaled", SCALED))
+    for suffix, changed in (("", {}), ("-scaled", SCALED))
 )
 
 
-# --- Ours: the agent `summary`, with the whole stack in view, and 1-CpRM. A study of its own, because `summary` needs evaluations after every episode, where
-# the figures have one every hundred; its runs come with the package. LetterEnv is left out: its moves are a matter of chance, which `summary` refuses.
+# --- Ours: the agent `summary`, which sees the whole stack, and 1-CpRM
+#
+# A separate study, because `summary` needs an evaluation after every episode instead of every
+# hundred. Its runs come with the package. LetterEnv is not included, because it is stochastic.
 
 
-def _whole_stack_panel(panel: Panel, few: int, many: int) -> Panel:
-    """The domain of a panel; `few` are the episodes of the agent `summary`, `many` those of 1-CpRM."""
+def _whole_stack_panel(panel: Panel, summary_episodes: int, cprm_episodes: int) -> Panel:
+    """The domain of a panel with other agents."""
     domain = panel.name
     lines = [
-        *_lines(SUMMARY, episodes=few, test_every=1),
-        *_lines(DEDUPLICATED, episodes=many, test_every=10),
+        *_lines(SUMMARY, episodes=summary_episodes, test_every=1),
+        *_lines(DEDUPLICATED, episodes=cprm_episodes, test_every=10),
     ]
     return _panel(
         domain, domain, f"next to {panel.figure or MULTI.figure}", lines, f"ours-{domain}"
@@ -364,39 +380,41 @@ WHOLE_STACK = _study(
 )
 
 NOTES = {
-    "ours": "Ours, not in the paper, and no claim is judged by it: the agent `summary` learns the moves of a deterministic environment and composes, from "
-    "the values of the single stack symbols, the value of the whole stack. The 1-CpRM next to it is the one whose counterfactuals are deduplicated.",
+    "ours": "Ours, not in the paper, and not used for claims. The agent `summary` learns the moves of "
+    "a deterministic environment and computes the value of the whole stack from the values of single "
+    "stack symbols. 1-CpRM uses deduplicated counterfactuals.",
     "water": "The paper's settings: the claims of Figure 5 are judged by these runs.",
-    "water-tuned": "Ours: many environments side by side, rewards scaled for the networks, a larger learning rate. The task is the "
-    "same. With the machine every seed achieves both maps; on 20 × 20 the others improve, too, which the paper's did not.",
-    "water-off-policy": "Ours: what the paper's authors could not finish, SAC with CpRM, and DQN; with and without counterfactual "
-    "experiences. All see the machine's state and the top of its stack.",
-    "water-strict": "Ours: in the printed machine touching the wrong ball costs nothing, so an agent without memory may touch both in "
-    "turn. Here a wrong touch ends the episode.",
-    "water-scaled": "Ours: the paper's settings with rewards of a thousandth.",
+    "water-tuned": "Ours: many parallel environments, rewards scaled for the networks, and a larger "
+    "learning rate. The task is the same. With the machine every seed achieves both maps. On 20 × 20 "
+    "the other agents also improve, unlike the paper's.",
+    "water-off-policy": "Ours: SAC with CpRM, which the paper's authors could not finish, and DQN, "
+    "with and without counterfactual experiences. All see the machine's state and the top of its stack.",
+    "water-strict": "Ours: in the printed machine touching the wrong ball costs nothing, so an agent "
+    "without memory can touch both in turn. Here a wrong touch ends the episode.",
+    "water-scaled": "Ours: the paper's settings with rewards divided by 1,000.",
 }
-"""The report's note on a study, by its name."""
+"""The report's notes on studies by name."""
 
 
-# --- The studies by name, and those that run when nothing is named.
+# --- The studies by name
 
 TABULAR = (LETTER, MAZE, MULTI, DELIVER, PAINT)
 ON_REQUEST = (*WATER, WHOLE_STACK, MAZE_WALL_CLOCK, LETTER_LONGER, DELIVER_LONGER)
-"""Run only when named: deep agents, which need a GPU, ours, and what takes hours by its own limits."""
+"""Run only when named: deep agents (which need a GPU), ours, and studies that take hours."""
 BY_NAME = {one.name: one for one in (*TABULAR, *ON_REQUEST, *UNDER_OTHER_PHYSICS)}
 
 STUDIES = tuple(one.name for one in TABULAR)
-"""The tabular figures, in the paper's order: they run when nothing is named."""
+"""The tabular figures in the paper's order, which run by default."""
 DEEP = tuple(one.name for one in WATER)
 EVERY = (*STUDIES, *(one.name for one in ON_REQUEST))
 WATER_READINGS = tuple(one.name for one in UNDER_OTHER_PHYSICS)
-"""The names of the studies of other physics."""
+"""The studies of other physics."""
 GROUPS = {"water-readings": WATER_READINGS}
-"""Names that stand for several studies."""
+"""Names of several studies at once."""
 
 
 def study(name: str) -> Study:
-    """A study by its name.
+    """A study by name.
 
     >>> study("maze").title
     '1-TreasureMaze'
@@ -405,25 +423,28 @@ def study(name: str) -> Study:
 
 
 def figures(names: list[str], seeds: int | None = None) -> list[Study]:
-    """The studies of these names (`maze`), or single panels of them (`maze-5x5`), each panel once; without names, the tabular ones.
+    """Studies (`maze`) and single panels (`maze-5x5`) by name, without duplicate panels.
+
+    Without names, the tabular figures.
 
     >>> [study.name for study in figures([])]
     ['letter', 'maze', 'multi', 'deliver', 'paint']
     >>> [panel.name for study in figures(["maze-5x5", "paint"]) for panel in study.panels]
     ['maze-5x5', 'paint']
     """
-    single = {
+    single_panels = {
         panel.name: replace(one, panels=(panel,))
         for one in BY_NAME.values()
         for panel in one.panels
     }
-    known = {**single, **BY_NAME}
-    found: list[Study] = []
+    known = {**single_panels, **BY_NAME}
+    chosen: list[Study] = []
     for name in chain(*(GROUPS.get(name, (name,)) for name in names or STUDIES)):
         if name not in known:
             fix = did_you_mean(name, [*known, *GROUPS])
             raise UnknownStudy(f"the paper has no figure `{name}`", fix=fix)
-        earlier = {panel.name for one in found for panel in one.panels}
+        earlier = {panel.name for one in chosen for panel in one.panels}
         panels = tuple(panel for panel in known[name].panels if panel.name not in earlier)
-        found += [replace(known[name], panels=panels)] if panels else []
-    return [one.seeded(seeds) for one in found]
+        if panels:
+            chosen.append(replace(known[name], panels=panels))
+    return [one.seeded(seeds) for one in chosen]

@@ -1,7 +1,7 @@
-"""Tasks from a seed: sets of delivery sequences, and maps. Each has a solution.
+"""Randomly generated tasks: sets of delivery sequences, and maps. All of them have a solution.
 
-The catalogue's DeliverWorld is `draw_sequences` with seed 0, written to `deliver.pdrm` once; the others are for readings of the
-paper, which says neither how many sequences there are nor what the larger maps look like.
+The paper gives neither the number of sequences nor the larger maps. The catalogue's `deliver.pdrm`
+was generated with `draw_sequences` and seed 0. All others are for readings of the paper.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ A = TypeVar("A")
 # --- Sequences of deliveries
 
 TYPES = tuple(PLACE_TYPES.values())
-LONG, SHORT = 8, 4
-"""Deliveries of a sequence: in evaluations, and in the training of DeliverWorld-4-8."""
+LONG = 8
+"""Deliveries of a sequence in evaluations."""
+SHORT = 4
+"""Deliveries of a sequence in the training of DeliverWorld-4-8."""
 Places = tuple[str, ...]
-"""The types of places to visit, the first first."""
+"""The types of places to visit, in order."""
 
 
 def draw_sequences(length: int, count: int, seed: int) -> tuple[Places, ...]:
-    """Draw n different sequences, with every type of place equally likely.
+    """Draw `count` different sequences, uniformly over the types of places.
 
     >>> draw_sequences(4, 2, seed=0)
     (('mall', 'store', 'mall', 'post'), ('cafe', 'cafe', 'post', 'post'))
     """
-    rng, found = Rng(seed_streams(seed, 1)), dict[Places, None]()
-    while len(found) < count:
-        found[tuple(TYPES[rng.below(len(TYPES))] for _ in range(length))] = None
-    return tuple(found)
+    rng = Rng(seed_streams(seed, 1))
+    sequences = dict[Places, None]()
+    while len(sequences) < count:
+        sequences[tuple(TYPES[rng.below(len(TYPES))] for _ in range(length))] = None
+    return tuple(sequences)
 
 
 def sequence_labels(kind: str, count: int) -> list[Label]:
-    """The labels of n sequences: the event `kind`, and the binary digits of the number that are 1.
+    """The labels that number the sequences: the event `kind`, and the binary digits that are 1.
 
     >>> [sorted(label) for label in sequence_labels("short", 4)]
     [['short'], ['bit_0', 'short'], ['bit_1', 'short'], ['bit_0', 'bit_1', 'short']]
@@ -56,13 +59,16 @@ def sequence_labels(kind: str, count: int) -> list[Label]:
 
 
 def deliver_machine(long: Sequence[Places], short: Sequence[Places]) -> str:
-    """DeliverWorld's machine with these sequences, as text."""
-    named = [*zip(sequence_labels("long", len(long)), long, strict=True)]
-    named += zip(sequence_labels("short", len(short)), short, strict=True)
-    events = " ".join((*TYPES, *sorted(frozenset[str]().union(*(label for label, _ in named)))))
+    """The text of DeliverWorld's machine with these sequences."""
+    orders = [
+        *zip(sequence_labels("long", len(long)), long, strict=True),
+        *zip(sequence_labels("short", len(short)), short, strict=True),
+    ]
+    order_events = frozenset[str]().union(*(label for label, _ in orders))
+    events = " ".join((*TYPES, *sorted(order_events)))
     rules = "\n".join(
         f"wait -> deliver : {label_text(label)}, # / {' '.join(places)} #, 0"
-        for label, places in named
+        for label, places in orders
     )
     return f"""name      deliver
 events    {events}
@@ -83,21 +89,22 @@ deliver -> done : {{}}, # / #, 1e3
 def deliver_tasks(
     long: Sequence[Places], short: Sequence[Places], grid: GridMap | None = None
 ) -> tuple[Task, Task]:
-    """DeliverWorld-8 and DeliverWorld-4-8 with these sequences, on a map (default: the catalogue's).
+    """DeliverWorld-8 and DeliverWorld-4-8 with these sequences, on a map (default: the
+    catalogue's).
 
     >>> from pdrm.language.loading import catalogue
     >>> eight, four_eight = deliver_tasks(*sequences_of(catalogue("deliver-four")))
     >>> eight.name, len(eight.finite.arrays.start_label), four_eight.finite.highest
     ('deliver-8', 4, 4990.0)
     """
-    where = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
+    city = load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid
     machine = parse(deliver_machine(long, short))
 
     def orders(kind: str, sequences: Sequence[Places]) -> Orders:
-        shortest = min(fewest_steps(where, places) for places in sequences)
+        shortest = min(fewest_steps(city, places) for places in sequences)
         return Orders(sequence_labels(kind, len(sequences)), len(sequences[0]), shortest)
 
-    worlds = deliver_worlds(orders("long", long), orders("short", short), grid=where)
+    worlds = deliver_worlds(orders("long", long), orders("short", short), grid=city)
     eight, four_eight = (Task(world, machine, success="done") for world in worlds)
     return eight, four_eight
 
@@ -115,11 +122,11 @@ def sequences_of(machine: AnyMachine) -> tuple[tuple[Places, ...], tuple[Places,
 
 
 def fewest_steps(grid: GridMap, places: Places) -> int:
-    """Steps of the shortest episode that delivers in this order, with the step off the last place."""
+    """Length of the shortest episode that delivers in this order and leaves the last place."""
     letters = {event: letter for letter, event in PLACE_TYPES.items()}
     best = dict.fromkeys(grid.starts, 0)
     for place in places:
-        # Standing on the place already, it takes two steps to step off and on again.
+        # An agent that already stands on the place needs two steps: off it, and back.
         best = {
             cell: min(steps + (distances(grid, at)[cell] or 2) for at, steps in best.items())
             for cell in grid.places(letters[place])
@@ -128,32 +135,34 @@ def fewest_steps(grid: GridMap, places: Places) -> int:
 
 
 distances = lru_cache(maxsize=1_000)(GridMap.distances)
-"""The moves from a cell to each other, worked out once for all sequences."""
+"""The number of moves from a cell to every other cell, cached for all sequences."""
 
 
 def draw_places(seed: int) -> GridMap:
-    """A map of DeliverWorld: the places of the catalogue's, each put anywhere.
+    """A map of DeliverWorld with the places of the catalogue's map at random cells.
 
     >>> len(draw_places(1).cells) == len(load_shipped_map("deliver", places=PLACE_TYPES).cells)
     True
     """
-    known = load_shipped_map("deliver", places=PLACE_TYPES)
-    rng, cells = Rng(seed_streams(seed, 1)), list(known.cells)
-    letters = ["@", *(kind for kind in PLACE_TYPES for _ in known.places(kind))]
+    original = load_shipped_map("deliver", places=PLACE_TYPES)
+    rng = Rng(seed_streams(seed, 1))
+    cells = list(original.cells)
+    letters = ["@", *(letter for letter in PLACE_TYPES for _ in original.places(letter))]
     shown = {cells.pop(rng.below(len(cells))): letter for letter in letters}
-    return _draw(len(known.rows), known.cells, shown)
+    return _draw(len(original.rows), original.cells, shown)
 
 
 # --- Maps of mazes
 
-OPENED = 0.15
-"""The share of the walls between two cells that are opened, which makes loops."""
+OPENED_SHARE = 0.15
+"""The share of the walls between two cells that are opened, to create loops."""
 
 
 def draw_maze(size: int, seed: int, *, away: int) -> GridMap:
     """A maze of `size` × `size` with its start on the left and a treasure `away` steps from it.
 
-    Cells are carved by a depth-first walk, which reaches all of them; then walls between two of them are opened at random.
+    A randomised depth-first search carves the cells. Then random walls between two cells are
+    opened.
 
     >>> maze = draw_maze(10, 3, away=15)
     >>> maze.distances(maze.starts[0])[maze.places("t")[0]]
@@ -173,38 +182,39 @@ def draw_maze(size: int, seed: int, *, away: int) -> GridMap:
 def _carve(size: int, rng: Rng) -> set[Cell]:
     """The floor of a maze."""
     start = (_pick(range(1, size - 1, 2), rng), 1)
-    floor, way = {start}, [start]
-    while way:
-        row, column = way[-1]
-        beyond = [
+    floor = {start}
+    path = [start]
+    while path:
+        row, column = path[-1]
+        neighbours = [
             ((row + down, column + right), (row + 2 * down, column + 2 * right))
             for down, right in STEPS
             if 0 < row + 2 * down < size - 1 and 0 < column + 2 * right < size - 1
         ]
-        fresh = [pair for pair in beyond if pair[1] not in floor]
-        if not fresh:
-            way.pop()
+        unvisited = [(wall, cell) for wall, cell in neighbours if cell not in floor]
+        if not unvisited:
+            path.pop()
             continue
-        wall, cell = _pick(fresh, rng)
+        wall, cell = _pick(unvisited, rng)
         floor |= {wall, cell}
-        way.append(cell)
-    between = [
+        path.append(cell)
+    walls = [
         (r, c)
         for r, c in product(range(1, size - 1), repeat=2)
         if (r, c) not in floor
         and ({(r, c - 1), (r, c + 1)} <= floor or {(r - 1, c), (r + 1, c)} <= floor)
     ]
-    for _ in range(round(OPENED * len(between))):
-        floor.add(between.pop(rng.below(len(between))))
+    for _ in range(round(OPENED_SHARE * len(walls))):
+        floor.add(walls.pop(rng.below(len(walls))))
     return floor
 
 
-def _pick(several: Sequence[A], rng: Rng) -> A:
-    return several[rng.below(len(several))]
+def _pick(items: Sequence[A], rng: Rng) -> A:
+    return items[rng.below(len(items))]
 
 
 def _draw(size: int, floor: Collection[Cell], shown: Mapping[Cell, str]) -> GridMap:
-    """A square map with the letters that some cells show; it starts at the first of them."""
+    """A square map with letters on some cells. The first letter is the start."""
     rows = [
         "".join(shown.get((r, c), ".") if (r, c) in floor else "#" for c in range(size))
         for r in range(size)

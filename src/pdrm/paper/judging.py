@@ -1,4 +1,7 @@
-"""A claim of the paper as a rule over recorded runs: it holds, does not hold, or was not run, with the numbers."""
+"""Claims of the paper, the rules that judge them by recorded runs, and their verdicts.
+
+`claims` lists the claims. `judge` applies the rules of a claim to the evidence.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ CLAIMS_FILE = "claims.json"
 
 @dataclass(slots=True)
 class Evidence:
-    """The recorded curves of the paper's figures by panel and line, each read once."""
+    """The recorded curves of the paper's figures, read on first use."""
 
     folder: Path
     """The output folder of a reproduction."""
     seeds: int | None = None
-    """Only the first n seeds of the runs in the folder (default: all)."""
+    """Use only the first n seeds of the runs in the folder (default: all)."""
     studies: Sequence[Study] = ()
-    """Other readings of the paper: they replace the default studies with the same panels."""
+    """Alternative readings, which replace the default studies with the same panels."""
     used: list[tuple[Study, Curves]] = field(default_factory=list)
-    """The curves that were asked for."""
+    """The curves that the rules have used."""
     _read: dict[tuple[str, str], Curves | None] = field(default_factory=dict)
 
     @property
@@ -43,35 +46,36 @@ class Evidence:
         return Store.below(self.folder)
 
     def curves(self, panel: str, line: str) -> Curves:
-        """The record of a line; `NotRecorded` if there is none."""
-        of, shown = self._panel(panel)
-        if (panel, line) not in self._read:
-            found = known_curves(of.seeded(self.seeds), shown, shown.line(line), self.store)
-            self._read[panel, line] = found
-        curves = self._read[panel, line]
+        """The curves of a line; `NotRecorded` if it has no runs."""
+        study, its_panel = self._find_panel(panel)
+        key = (panel, line)
+        if key not in self._read:
+            seeded = study.seeded(self.seeds)
+            self._read[key] = known_curves(seeded, its_panel, its_panel.line(line), self.store)
+        curves = self._read[key]
         if curves is None:
             raise NotRecorded(f"{panel}, {line}: no run is recorded", fix=f"pdrm reproduce {panel}")
-        self.used.append((of, curves))
+        self.used.append((study, curves))
         return curves
 
     @property
-    def anything(self) -> bool:
-        """True if a run of the paper's figures is in the folder."""
-        runs = (run for one in self._studies() for run in one.seeded(self.seeds).runs())
+    def has_runs(self) -> bool:
+        """True if the folder contains a run of the paper's figures."""
+        runs = (run for study in self._studies() for run in study.seeded(self.seeds).runs())
         return any(self.store.run(spec).done for _, _, spec in runs)
 
     def medians(self, panel: str, line: str) -> list[float]:
-        """The median return over the seeds, at each evaluation."""
+        """The median return over the seeds at each evaluation."""
         medians: list[float] = self.curves(panel, line).median.tolist()
         return medians
 
     def paper_lines(self, panel: str) -> list[str]:
-        """The paper's own agents in a panel; all agents if the panel is ours."""
-        lines = self._panel(panel)[1].lines
+        """The paper's agents in a panel, or all agents if the paper has no such panel."""
+        lines = self._find_panel(panel)[1].lines
         return [line.name for line in lines if not line.ours] or [line.name for line in lines]
 
     def training(self, panel: str, line: str) -> int | None:
-        """The training (episodes, timesteps) that an agent needed to learn the panel's task, or None."""
+        """The training (episodes or timesteps) after which the task counts as learnt, or None."""
         curves = self.curves(panel, line)
         threshold = learnt_at([self.curves(panel, name) for name in self.paper_lines(panel)])
         return training_to_learn(curves, threshold)
@@ -79,22 +83,22 @@ class Evidence:
     def _studies(self) -> list[Study]:
         return [*self.studies, *map(study, EVERY)]
 
-    def _panel(self, name: str) -> tuple[Study, Panel]:
-        shown = ((of, panel) for of in self._studies() for panel in of.panels)
-        return next(one for one in shown if one[1].name == name)
+    def _find_panel(self, name: str) -> tuple[Study, Panel]:
+        panels = ((study, panel) for study in self._studies() for panel in study.panels)
+        return next((study, panel) for study, panel in panels if panel.name == name)
 
 
-# --- A claim: a sentence of the paper, and a rule that splits it into parts that hold or do not.
+# --- A claim: a sentence of the paper, and rules that split it into parts
 #
-# "Achieves" means: in the median over the seeds, all episodes of the final evaluation solve the task. "Before" means: no more
-# training episodes until the median return is 90 % of the way from the lowest return there is to the best final median of the
-# paper's agents in that panel.
+# "Achieves" means: in the median over the seeds, all episodes of the final evaluation solve the
+# task. "Before" means: no more training until the median return has covered 90 % of the range from
+# the lowest return to the best final median of the paper's agents in that panel.
 
 HOLDS, DOES_NOT_HOLD, NOT_RUN = "holds", "does not hold", "not run"
 
 
 class ClaimPart(NamedTuple):
-    """One part of a claim, and the numbers that it holds or fails by."""
+    """A part of a claim, and the numbers that decide it."""
 
     text: str
     holds: bool
@@ -104,19 +108,19 @@ class ClaimPart(NamedTuple):
 
 
 Rule = Callable[[Evidence], Iterable[ClaimPart]]
-"""The parts of a claim that one rule judges; it raises `NotRecorded` if a run is missing."""
-About = ParamSpec("About")
+"""Judges some parts of a claim; raises `NotRecorded` if a run is missing."""
+Arguments = ParamSpec("Arguments")
 
 
 def rule(
-    judge: Callable[Concatenate[Evidence, About], Iterable[ClaimPart]],
-) -> Callable[About, Rule]:
-    """Make a rule of a function that judges evidence by panels and agents: given these, it is a rule."""
+    function: Callable[Concatenate[Evidence, Arguments], Iterable[ClaimPart]],
+) -> Callable[Arguments, Rule]:
+    """Decorator: calling the function without its evidence returns a `Rule`."""
 
-    def about(*given: About.args, **named: About.kwargs) -> Rule:
-        return lambda evidence: judge(evidence, *given, **named)
+    def make_rule(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Rule:
+        return lambda evidence: function(evidence, *args, **kwargs)
 
-    return about
+    return make_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,38 +130,38 @@ class Claim:
     id: str
     text: str
     study: str
-    """The study whose figure shows it; empty if none does."""
+    """The study whose figure shows it ("" if none)."""
     rules: tuple[Rule, ...]
-    afterwards: str = ""
-    """A choice made after seeing results, without which the verdict would be another."""
+    late_choice: str = ""
+    """A choice made after seeing results that affects the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A claim with its verdict, and the curves that the verdict rests on."""
+    """A claim with its verdict and the curves used."""
 
     claim: Claim
     verdict: str
     parts: tuple[ClaimPart, ...] = ()
     why: str = ""
-    """The reason why it was not run."""
+    """The reason if it was not run."""
     used: tuple[tuple[Study, Curves], ...] = ()
 
     @property
     def seeds(self) -> tuple[int, int] | None:
-        """The seeds of the line with the fewest, and those of the paper's figure."""
-        counts = [(len(curves.seeds), len(of.seed_numbers)) for of, curves in self.used]
+        """The number of seeds of the line with the fewest, and of its study."""
+        counts = [(len(curves.seeds), len(study.seed_numbers)) for study, curves in self.used]
         return min(counts, key=lambda count: (count[0] >= count[1], count), default=None)
 
     @property
     def recorded_on(self) -> str:
-        """The devices of the packaged runs behind the verdict."""
+        """The devices of the packaged runs used."""
         devices = {curves.recorded_on for _, curves in self.used}
         return ", ".join(sorted(devices - {""}))
 
     @property
     def knife_edge(self) -> str:
-        """The parts that one seed decides, if the verdict rests on them alone."""
+        """The parts that a single seed decides, if they alone decide the verdict."""
         holds = self.verdict == HOLDS
         deciding = [part for part in self.parts if part.close and part.holds == holds]
         others = [part for part in self.parts if not part.holds and not part.close]
@@ -168,7 +172,10 @@ class JudgedClaim:
     def record(self) -> dict[str, Any]:
         """The verdict as JSON values."""
         seeds, of_seeds = self.seeds or (None, None)
-        lines = {f"{one.panel.name}, {one.line.name}": list(one.seeds) for _, one in self.used}
+        lines = {
+            f"{curves.panel.name}, {curves.line.name}": list(curves.seeds)
+            for _, curves in self.used
+        }
         return {
             "id": self.claim.id,
             "verdict": self.verdict,
@@ -180,36 +187,41 @@ class JudgedClaim:
             "rests_on": lines,
             "parts": [part._asdict() for part in self.parts],
             "why": self.why,
-            "chosen_after_results": self.claim.afterwards,
+            "chosen_after_results": self.claim.late_choice,
             "knife_edge": self.knife_edge,
         }
 
 
 def judge(claim: Claim, evidence: Evidence) -> JudgedClaim:
     """Judge a claim: it holds if all of its parts do."""
-    asked = replace(evidence, used=[])
+    own_evidence = replace(evidence, used=[])
     try:
-        parts = tuple(part for rule in claim.rules for part in rule(asked))
+        parts = tuple(part for rule in claim.rules for part in rule(own_evidence))
     except NotRecorded as error:
         return JudgedClaim(claim, NOT_RUN, why=error.message)
     verdict = HOLDS if all(part.holds for part in parts) else DOES_NOT_HOLD
-    return JudgedClaim(claim, verdict, parts, used=tuple(asked.used))
+    return JudgedClaim(claim, verdict, parts, used=tuple(own_evidence.used))
 
 
 def write_claims(judged: Sequence[JudgedClaim], folder: Path) -> None:
     """Write the verdicts as JSON."""
-    text = json.dumps([one.record() for one in judged], indent=1, ensure_ascii=False)
+    text = json.dumps([claim.record() for claim in judged], indent=1, ensure_ascii=False)
     write_atomically(folder / CLAIMS_FILE, f"{text}\n".encode())
 
 
-# --- The rules: agents solve a task or do not, end below others, learn before others.
+# --- The rules: agents achieve a task or fail, end below others, learn before others
 
 AS_FAST = 1.5
-"""The factor within which two numbers of episodes count as about the same; so do neighbouring evaluations."""
+"""Two numbers of episodes count as about the same within this factor, or if they are neighbouring
+evaluations."""
 
 
 def success(evidence: Evidence, panel: str, line: str) -> dict[str, float]:
-    """The success of an agent's final evaluations, with Wilson's 95 % interval of the share of seeds that solve the task."""
+    """The success of an agent's final evaluations.
+
+    `share_from` and `share_to` are Wilson's 95 % interval of the share of seeds that solve the
+    task.
+    """
     curves = evidence.curves(panel, line)
     shares = curves.final_success
     low, high = share_interval(curves.achieving, len(shares))
@@ -233,7 +245,7 @@ def _seeds_text(numbers: Mapping[str, Any]) -> str:
 def achieve(
     evidence: Evidence, panel: str, *lines: str, expected: bool = True
 ) -> Iterator[ClaimPart]:
-    """For each agent: in the median over the seeds, all episodes of the final evaluation solve the task; or, if that is expected, not."""
+    """Each agent achieves the panel's task, or fails if `expected` is False."""
     for line in lines:
         numbers = success(evidence, panel, line)
         needed = int(numbers["seeds"]) // 2 + 1
@@ -259,21 +271,22 @@ def end_below(
     *,
     named: bool = False,
 ) -> Iterator[ClaimPart]:
-    """For each of the lower agents: the median return of its final evaluations is below those of the higher ones.
+    """The final median return of each lower agent is below that of every higher agent.
 
-    named: say on which panel."""
-    on = f" on {panel}" if named else ""
+    If `named`, the text includes the panel.
+    """
+    on_panel = f" on {panel}" if named else ""
     for line in lower:
         finals = {name: evidence.medians(panel, name)[-1] for name in (line, *higher)}
         holds = finals[line] < min(finals[name] for name in higher)
-        yield ClaimPart(f"{line} ends below {', '.join(higher)}{on}", holds, finals)
+        yield ClaimPart(f"{line} ends below {', '.join(higher)}{on_panel}", holds, finals)
 
 
 @rule
 def learn_before(
     evidence: Evidence, panel: str, first: Sequence[str], later: Sequence[str]
 ) -> Iterator[ClaimPart]:
-    """None of the later agents needs fewer episodes than one of the first."""
+    """Every one of the first agents learns with no more episodes than any of the later agents."""
     needed = {line: evidence.training(panel, line) for line in (*first, *later)}
     latest = max(or_never(needed[line]) for line in first)
     soonest = min(or_never(needed[line]) for line in later)
@@ -282,15 +295,15 @@ def learn_before(
 
 
 @rule
-def learn_as_fast(evidence: Evidence, panel: str, one: str, other: str) -> Iterator[ClaimPart]:
+def learn_as_fast(evidence: Evidence, panel: str, line: str, other: str) -> Iterator[ClaimPart]:
     """Two agents need about the same number of episodes."""
-    needed = {line: evidence.training(panel, line) for line in (one, other)}
+    needed = {name: evidence.training(panel, name) for name in (line, other)}
     low, high = sorted(map(or_never, needed.values()))
-    between_tests = float(np.diff(evidence.curves(panel, one).at).max())
-    close = high <= max(AS_FAST * low, low + between_tests)
-    yield ClaimPart(f"{one} about as fast as {other}", close and high < inf, needed)
+    interval = float(np.diff(evidence.curves(panel, line).at).max())
+    close = high <= max(AS_FAST * low, low + interval)
+    yield ClaimPart(f"{line} about as fast as {other}", close and high < inf, needed)
 
 
 def or_never(episodes: int | None) -> float:
-    """The episodes, or infinity."""
+    """The number of episodes; None is infinity."""
     return inf if episodes is None else episodes

@@ -1,4 +1,4 @@
-"""Agents of readings of the paper: settings that only a reading needs, and the kernels have."""
+"""Agents with extra settings, needed only for alternative readings of the paper."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, Hierarchical, QLe
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PaperTabular(Tabular):
-    """Settings of every agent that learns by steps, as a reading of the paper has it."""
+    """Extra settings of all agents that learn from single steps."""
 
     ties: str = "random"
-    """Tie-breaking among several best actions: a `random` one, or the `first` in the domain's order, unless all are worth 0."""
+    """Tie-breaking between best actions: `random`, or the `first` in the domain's order unless all
+    values are 0."""
     limit_ends: bool = False
-    """A truncated episode is learnt as one that has ended, with nothing to come."""
+    """Learn from truncated episodes as if they had terminated."""
     seconds_per_episode: float | None = None
-    """Wall-clock seconds after which an episode is truncated, as in the paper. The result then depends on the computer."""
+    """Wall-clock seconds after which an episode is truncated, as in the paper. The result then
+    depends on the computer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperQLearning(QLearning, PaperTabular):
-    """Q-learning as a reading of the paper has it."""
+    """Q-learning for readings of the paper."""
 
     shaping_scale: float = 1.0
-    """The factor of Φ; -1 is the sign of Toro Icarte's code."""
+    """The factor of Φ; -1 is the sign in Toro Icarte's code."""
     shaping_shift: float = 0.0
-    """Added to Φ then, before the end of an episode."""
+    """A constant added to the scaled Φ, except at the end of an episode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperCpRM(CpRM, PaperTabular):
-    """CpRM as a reading of the paper has it."""
+    """CpRM for readings of the paper."""
 
     shaping_scale: float = 1.0
     """As for `PaperQLearning`."""
@@ -41,23 +43,24 @@ class PaperCpRM(CpRM, PaperTabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperCountingQ(CountingQ, PaperTabular):
-    """Q-learning over counters as a reading of the paper has it."""
+    """Q-learning over counters for readings of the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperCountingCQL(CountingCQL, PaperTabular):
-    """CQL as a reading of the paper has it."""
+    """CQL for readings of the paper."""
 
     counter_values: int | None = None
-    """Counterfactuals use every value of each counter below this from the first step on (default: those observed)."""
+    """Counterfactuals use all counter values below this number from the first step on (default:
+    only observed values)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperHierarchical(Hierarchical):
-    """The hierarchical agent as a reading of the paper has it."""
+    """The hierarchical agent for readings of the paper."""
 
     option_pay: float = 1.0
-    """The factor of what machine and environment pay an option; 0 if r⁺ is all."""
+    """The factor of the rewards of machine and environment for options; 0 leaves only r⁺."""
 
 
 PAPER_AGENTS = {
@@ -67,4 +70,4 @@ PAPER_AGENTS = {
     "cra-cql": PaperCountingCQL(),
     "hrm": PaperHierarchical(),
 }
-"""By the names of the agents that they are readings of."""
+"""The agents by the names of their standard versions."""

@@ -1,8 +1,9 @@
-"""Readings: the paper's figures if something that the paper leaves open is decided otherwise.
+"""Alternative readings of the paper: its figures with one underspecified choice changed.
 
-A figure as it is by default is in `figures`, with the argument for it in `docs/paper-notes.md`. A reading changes one choice, and
-the claims about that figure are judged again. Readings that were run on the author's computer are in `recorded/readings.json`,
-and shown unless a folder holds its own.
+The default reading of each figure is in `figures`, and `docs/paper-notes.md` justifies it. A
+reading changes one choice, and the claims about its figure are judged again.
+`recorded/readings.json` contains the verdicts of runs made before the release. They are shown
+unless a folder has its own runs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial, reduce
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -41,24 +42,24 @@ from pdrm.task import Task
 
 Change = Callable[[Panel], Panel]
 Choices = dict[str, tuple[str, Change]]
-"""Readings by name: the choice in a sentence, and the change."""
+"""Readings by name: a description of the choice, and the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaperReading:
-    """A figure with one choice made otherwise."""
+    """A figure with one choice changed."""
 
     name: str
     figure: str
     """The study of the default reading."""
     about: str
-    """The choice, in a sentence."""
+    """A description of the choice."""
     change: Change
-    """A panel of the default reading -> the panel of this one."""
+    """Maps the panels of the default reading to the panels of this reading."""
 
     @property
     def study(self) -> Study:
-        """The study that is run. Panels that do not change share their runs with the default reading."""
+        """The study to run. Unchanged panels share their runs with the default reading."""
         default = study(self.figure)
         return replace(
             default,
@@ -68,27 +69,27 @@ class PaperReading:
         )
 
 
-# --- The changes that readings make to a panel: another task, another machine, other settings of some lines.
+# --- Changes of a panel: another task, another machine, other settings of some lines
 
 
 def _with_task(panel: Panel, task: Task) -> Panel:
-    """Another task under the same name, learnt with the same settings."""
+    """Replace the task, but keep the paper's settings for the panel."""
     settings = {**PAPER_SETTINGS.get(panel.name, {}), **panel.settings}
     return replace(panel, domain=task, settings=settings)
 
 
 def _only(name: str, change: Change) -> Change:
-    """The change of one panel."""
+    """Change only one panel."""
     return lambda panel: change(panel) if panel.name == name else panel
 
 
 def _domain(name: str, make: Callable[[], FiniteDomain]) -> Change:
-    """Another domain of this name."""
+    """Replace the domain of the panel with this name."""
     return _only(name, lambda panel: _with_task(panel, Task(make())))
 
 
 def _otherwise(text: str) -> Change:
-    """The same machine with another answer to a label that no rule reads."""
+    """Replace the machine's `otherwise stay 0`."""
 
     def change(panel: Panel) -> Panel:
         machine = catalogue_text(str(panel.task.machine.name))
@@ -97,53 +98,59 @@ def _otherwise(text: str) -> Change:
     return change
 
 
-def _settings(names: Collection[str], settings: Mapping[str, Any], *, read: bool = False) -> Change:
-    """Some lines, or all lines of some agents, with other settings; read: as `paper_agents` has them, which have more settings."""
+def _settings(
+    names: Collection[str], settings: Mapping[str, Any], *, paper_agents: bool = False
+) -> Change:
+    """Change settings of some lines, given by their names or the names of their agents.
 
-    def line(one: AgentLine) -> AgentLine:
-        if one.name not in names and one.agent not in names:
-            return one
-        agent = PAPER_AGENTS[one.agent_name] if read else one.agent
-        return replace(one, agent=agent, settings={**one.settings, **settings})
+    With `paper_agents`, use the agents of that module, which have more settings.
+    """
 
-    return lambda panel: replace(panel, lines=tuple(map(line, panel.lines)))
+    def change_line(line: AgentLine) -> AgentLine:
+        if line.name not in names and line.agent_name not in names:
+            return line
+        agent = PAPER_AGENTS[line.agent_name] if paper_agents else line.agent
+        return replace(line, agent=agent, settings={**line.settings, **settings})
+
+    return lambda panel: replace(panel, lines=tuple(map(change_line, panel.lines)))
 
 
 def _at_python_speed(panel: Panel) -> Panel:
-    """Exhaustive counterfactuals within the updates of a plain Python program in the printed time."""
-    budget = round(PYTHON_UPDATES * SECONDS[panel.name.removeprefix("maze-")])
+    """Limit exhaustive counterfactuals to the speed of plain Python in the printed time."""
+    budget = round(PYTHON_UPDATES_PER_SECOND * SECONDS[panel.name.removeprefix("maze-")])
     return _settings(("CpRM", "1-CpRM"), {"updates_per_episode": budget})(panel)
 
 
 def _maze(seed: int) -> Change:
-    """Generated mazes; the 5×5 one is printed in the paper and stays."""
+    """Generated mazes. The 5×5 maze, which the paper prints, is unchanged."""
 
     def change(panel: Panel) -> Panel:
         size = int(panel.name.partition("x")[2])
-        if size not in TREASURES:
+        if size not in TREASURE_DISTANCE:
             return panel
-        grid = draw_maze(size, seed, away=TREASURES[size])
+        grid = draw_maze(size, seed, away=TREASURE_DISTANCE[size])
         return _with_task(panel, Task(treasure_maze(size, grid=grid)))
 
     return change
 
 
 def _deliver(draw: Callable[[], tuple[Task, Task]]) -> Change:
-    """Another DeliverWorld-8 and DeliverWorld-4-8, drawn once."""
+    """Other tasks for DeliverWorld-8 and DeliverWorld-4-8."""
     tasks = cache(draw)
-    return lambda panel: _with_task(panel, tasks()[panel.name == "deliver-4-8"])
+    order = ("deliver-8", "deliver-4-8")
+    return lambda panel: _with_task(panel, tasks()[order.index(panel.name)])
 
 
 def _drawn_sequences(count: int, seed: int) -> tuple[Task, Task]:
-    """DeliverWorld with another set of sequences."""
+    """DeliverWorld with other sequences."""
     short = min(count, len(TYPES) ** SHORT)
     return deliver_tasks(draw_sequences(LONG, count, seed), draw_sequences(SHORT, short, seed))
 
 
 def _nine_deliveries() -> tuple[Task, Task]:
-    """DeliverWorld with nine deliveries in evaluations, as many sequences as by default."""
-    short = sequences_of(catalogue("deliver"))[1]
-    return deliver_tasks(draw_sequences(NINE, len(short), 0), short)
+    """DeliverWorld with nine deliveries in evaluations, as in Appendix E."""
+    _, short = sequences_of(catalogue("deliver"))
+    return deliver_tasks(draw_sequences(9, len(short), 0), short)
 
 
 def _drawn_places(seed: int) -> tuple[Task, Task]:
@@ -151,56 +158,63 @@ def _drawn_places(seed: int) -> tuple[Task, Task]:
     return deliver_tasks(*sequences_of(catalogue("deliver")), draw_places(seed))
 
 
-# --- All of them, by figure and name: the choice in a sentence, and the change.
+# --- The readings by figure and name
 
-PYTHON_UPDATES = 45_000
-"""Updates a second of a plain Python program."""
-TREASURES = {10: 15, 20: 24}
-"""The distance of the treasure of a generated maze, by size: that of ours."""
-SETS, SET_SEEDS, MAZES, MAPS = (4, 16, 64), range(1, 6), range(1, 21), range(1, 6)
-LARGE_SETS, LARGE_SET_SEEDS = (256, 1_024), range(1, 3)
-NINE = 9
-"""Deliveries in the evaluations of DeliverWorld-4-8, by Appendix E."""
+PYTHON_UPDATES_PER_SECOND = 45_000
+TREASURE_DISTANCE = {10: 15, 20: 24}
+"""The distance of the treasure in generated mazes by size, as in the catalogue's mazes."""
+
+SETS = (*product((4, 16, 64), range(1, 6)), *product((256, 1_024), range(1, 3)))
+"""Numbers of sequences of DeliverWorld, with seeds."""
+
 SLOW_RATES = {
     name: PAPER_SETTINGS["deliver-8"][name]
     for name in ("learning_rate", "epsilon_decay", "epsilon_least")
 }
 
 FIRST_TIE: tuple[str, Change] = (
-    "of several best actions the first is taken, unless all are worth 0, as in the learners of the "
-    "repository that the paper names",
-    _settings(("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}, read=True),
+    "ties between best actions go to the first one, unless all values are 0, as in the learners of "
+    "the repository that the paper names",
+    _settings(("q", "cprm", "cra-q", "cra-cql"), {"ties": "first"}, paper_agents=True),
 )
 LETTER: Choices = {
     "repository": (
-        "the environment of the repository that the paper names: A may turn into B before it is read, "
-        "and C shows only after that",
+        "the environment of the repository that the paper names: A can turn into B before it is read, "
+        "and C appears only after that",
         _domain("letter", partial(letter, turned_first=True)),
     ),
     "repository-0.1": (
-        "the same, with the repository's probability of 0.1 instead of the paper's ½",
+        "`repository` with its probability of 0.1 instead of the paper's ½",
         _domain("letter", partial(letter, turned_first=True, turns=0.1)),
     ),
     "first-tie": FIRST_TIE,
     "limit-ends": (
-        "Q-learning takes an episode that the limit truncates for one that has ended, as in "
-        "that repository",
-        _settings(("q", "cra-q"), {"limit_ends": True}, read=True),
+        "Q-learning treats truncated episodes as terminated, as in that repository",
+        _settings(("q", "cra-q"), {"limit_ends": True}, paper_agents=True),
     ),
     "counters-0-19": (
-        "CQL learns about the counters 0 to 19 from the first step on, observed or not, as in "
-        "that repository; about larger ones, which that repository leaves out, once they are observed",
-        _settings(("cra-cql",), {"counter_values": 20}, read=True),
+        "CQL uses counter values 0 to 19 from the first step on, observed or not, as in that "
+        "repository, and larger values (which that repository omits) once they are observed",
+        _settings(("cra-cql",), {"counter_values": 20}, paper_agents=True),
     ),
 }
-ALL = ("repository", "first-tie", "limit-ends", "counters-0-19")
+REPOSITORY_CHOICES = ("repository", "first-tie", "limit-ends", "counters-0-19")
+
+
+def _all_of_the_repository(panel: Panel) -> Panel:
+    for name in REPOSITORY_CHOICES:
+        _, change = LETTER[name]
+        panel = change(panel)
+    return panel
+
+
 LETTER["repository-all"] = (
-    "all of the repository's choices together, with its probability of ½",
-    lambda panel: reduce(lambda changed, name: LETTER[name][1](changed), ALL, panel),
+    "all choices of the repository together, with the paper's probability of ½",
+    _all_of_the_repository,
 )
 NOTHING_LEFT: Choices = {
     "end": (
-        "with nothing left to retrace, the episode ends and pays 0",
+        "with nothing left to retrace, the episode ends with reward 0",
         _otherwise("go lost 0"),
     ),
     "lose": (
@@ -214,24 +228,30 @@ MAZE: Choices = {
         "10×10 with the printed limit of 15 steps",
         _domain("maze-10x10", partial(domain, "maze-10x10", step_limit=15)),
     ),
-    "python": ("exhaustive CpRM at 45,000 updates a second, not a million", _at_python_speed),
-    **{f"maze-{n}": (f"generated mazes of 10×10 and 20×20, seed {n}", _maze(n)) for n in MAZES},
+    "python": ("exhaustive CpRM at 45,000 updates per second, not a million", _at_python_speed),
+    **{
+        f"maze-{seed}": (f"generated mazes of 10×10 and 20×20, seed {seed}", _maze(seed))
+        for seed in range(1, 21)
+    },
 }
 DELIVER: Choices = {
     "four": (
-        "the four sequences of 8, and five of 4, that we first chose",
+        "our first choice: four sequences of 8 deliveries and five of 4",
         _deliver(lambda: deliver_tasks(*sequences_of(catalogue("deliver-four")))),
     ),
     **{
         f"set-{count}-{seed}": (
-            f"{count:,} sequences of each length, or all there are, drawn with seed {seed}",
+            f"{count:,} sequences of each length (or all possible ones), drawn with seed {seed}",
             _deliver(partial(_drawn_sequences, count, seed)),
         )
-        for count, seed in (*product(SETS, SET_SEEDS), *product(LARGE_SETS, LARGE_SET_SEEDS))
+        for count, seed in SETS
     },
     **{
-        f"map-{n}": (f"the places put elsewhere, seed {n}", _deliver(partial(_drawn_places, n)))
-        for n in MAPS
+        f"map-{seed}": (
+            f"the places at random cells, seed {seed}",
+            _deliver(partial(_drawn_places, seed)),
+        )
+        for seed in range(1, 6)
     },
     "nine": (
         "DeliverWorld-4-8 is evaluated with nine deliveries",
@@ -239,17 +259,17 @@ DELIVER: Choices = {
     ),
     "first-tie": FIRST_TIE,
     "r-plus-alone": (
-        "options are paid r⁺ for being achieved, and nothing else",
-        _settings(("hrm",), {"option_pay": 0.0}, read=True),
+        "the only reward of an option is r⁺, for achieving it",
+        _settings(("hrm",), {"option_pay": 0.0}, paper_agents=True),
     ),
     "r-plus-1000": (
-        "options are paid r⁺ = 1,000, as much as a delivery, for being achieved",
+        "the reward for achieving an option is r⁺ = 1,000, as for a delivery",
         _settings(("hrm",), {"r_plus": 1_000.0}),
     ),
 }
 PAINT: Choices = {
     "slow": (
-        "the rates of DeliverWorld, not those of the mazes",
+        "the rates of DeliverWorld instead of the rates of the mazes",
         _settings(("q",), SLOW_RATES),
     ),
     "first-tie": FIRST_TIE,
@@ -269,40 +289,40 @@ READINGS = tuple(
 
 
 def reading_of(figure: str, name: str) -> PaperReading:
-    """The reading of a figure by its name.
+    """The reading of a figure by name.
 
     >>> reading_of("letter", "repository").about[:15]
     'the environment'
     """
     known = {reading.name: reading for reading in READINGS if reading.figure == figure}
     if name not in known:
-        fix = did_you_mean(name, known) if known else "list them: pdrm claims --readings"
+        fix = did_you_mean(name, known) if known else "pdrm claims --readings lists the readings"
         raise UnknownStudy(f"figure `{figure}` has no reading `{name}`", fix=fix)
     return known[name]
 
 
 def about_readings(figure: str) -> dict[str, str]:
-    """The readings of a figure by name, each with the choice that it makes.
+    """The readings of a figure by name, with descriptions.
 
     >>> about_readings("water")["large-scaled"]
     'WaterWorld, large, rewards of a thousandth'
     """
     if figure == "water":
         return {name.removeprefix("water-"): study(name).title for name in WATER_READINGS}
-    return {one.name: one.about for one in READINGS if one.figure == figure}
+    return {reading.name: reading.about for reading in READINGS if reading.figure == figure}
 
 
-# --- Their verdicts: by the runs in a folder, or else as recorded with the package.
+# --- The verdicts under each reading: from the runs in a folder, otherwise as recorded
 
 RECORDED = Path(__file__).parent / "recorded" / "readings.json"
 RUN_HERE = "readings.json"
-"""In a folder of runs: the names of the readings that were run there."""
+"""A file in a folder of runs, with the names of the readings that were run there."""
 DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A claim under a reading, as the record of its verdict, and whether it came with the package."""
+    """The verdict on a claim under a reading."""
 
     figure: str
     reading: str
@@ -310,13 +330,8 @@ class Cell:
     came_with_package: bool
 
     @property
-    def verdict(self) -> str:
-        """The verdict."""
-        return str(self.record["verdict"])
-
-    @property
-    def rests(self) -> str:
-        """The number of its parts that hold, and of the seeds, as text."""
+    def basis(self) -> str:
+        """The number of parts that hold, and of seeds, as text."""
         parts = self.record["parts"]
         seeds = self.record["seeds"]
         holding = f"{sum(bool(part['holds']) for part in parts)} of {len(parts)} parts"
@@ -326,63 +341,63 @@ class Cell:
 def judge_reading(
     figure: str, name: str, folder: Path, seeds: int | None = None
 ) -> list[JudgedClaim]:
-    """Judge the claims about a figure under a reading, or by default, by the runs in a folder.
+    """Judge the claims about a figure under a reading by the runs in a folder.
 
-    If a claim compares two figures, both are taken under the reading of that name, if both have one.
+    A claim that compares two figures uses the reading of this name for both, if both have one.
     """
     if figure == "water" and name != DEFAULT:
         physics = study(f"water-{name}")
         return judge_physics(physics, Evidence(folder, seeds, (physics,)))
-    studies = [one.study for one in READINGS if one.name == name]
+    studies = [reading.study for reading in READINGS if reading.name == name]
     return judge_claims(Evidence(folder, seeds, studies), {figure})
 
 
 def cells(folder: Path, seeds: int | None = None) -> list[Cell]:
-    """Every claim about a figure under every reading that was run in the folder or is recorded."""
+    """The verdicts on all claims under all readings that were run in the folder or are recorded."""
     recorded: dict[str, dict[str, list[dict[str, Any]]]] = parse_json(RECORDED.read_bytes())
-    here = run_here(folder)
+    names_here = run_here(folder)
     found: list[Cell] = []
     for figure in (*STUDIES, "water"):
         for name in (DEFAULT, *about_readings(figure)):
-            own: list[JudgedClaim] = []
-            if name == DEFAULT or figure == "water" or f"{figure} {name}" in here:
-                own = judge_reading(figure, name, folder, seeds)
-            if any(one.parts for one in own):
-                found += [Cell(figure, name, one.record(), bool(one.recorded_on)) for one in own]
+            judged: list[JudgedClaim] = []
+            if name == DEFAULT or figure == "water" or f"{figure} {name}" in names_here:
+                judged = judge_reading(figure, name, folder, seeds)
+            if any(claim.parts for claim in judged):
+                found += [Cell(figure, name, c.record(), bool(c.recorded_on)) for c in judged]
             else:
-                known = recorded.get(figure, {}).get(name, [])
-                found += [Cell(figure, name, record, True) for record in known]
+                records = recorded.get(figure, {}).get(name, [])
+                found += [Cell(figure, name, record, True) for record in records]
     return found
 
 
-def count_holding(found: Iterable[Cell], claim: str) -> str:
-    """The number of the readings that were run under which a claim holds.
+def count_holding(cells: Iterable[Cell], claim: str) -> str:
+    """The number of readings under which a claim holds, of those that were run.
 
     >>> record = {"id": "paint", "verdict": "holds", "parts": []}
     >>> count_holding([Cell("paint", name, record, False) for name in ("default", "slow")], "paint")
     '2 of 2'
     """
-    verdicts = [cell.verdict for cell in found if cell.record["id"] == claim]
-    run = [verdict for verdict in verdicts if verdict != NOT_RUN]
-    return f"{run.count(HOLDS)} of {len(run)}"
+    verdicts = [cell.record["verdict"] for cell in cells if cell.record["id"] == claim]
+    judged = [verdict for verdict in verdicts if verdict != NOT_RUN]
+    return f"{judged.count(HOLDS)} of {len(judged)}"
 
 
 def run_here(folder: Path) -> list[str]:
-    """The readings that were run in a folder: `letter repository`."""
+    """The readings that were run in a folder, such as `letter repository`."""
     path = folder / RUN_HERE
     return [str(name) for name in parse_json(path.read_bytes())] if path.exists() else []
 
 
 def note_run(reading: PaperReading, folder: Path) -> None:
-    """Note that a reading is run in a folder."""
+    """Record that a reading is run in a folder."""
     names = dict.fromkeys((*run_here(folder), f"{reading.figure} {reading.name}"))
     text = json.dumps(list(names), indent=1) + "\n"
     write_atomically(ensure_folder(folder) / RUN_HERE, text.encode())
 
 
-def readings_record(found: Iterable[Cell]) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Cells as JSON values: by figure and reading."""
+def readings_record(cells: Iterable[Cell]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Cells as JSON values, by figure and reading."""
     record: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for cell in found:
+    for cell in cells:
         record.setdefault(cell.figure, {}).setdefault(cell.reading, []).append(dict(cell.record))
     return record

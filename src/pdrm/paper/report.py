@@ -1,4 +1,4 @@
-"""The report of the paper's figures: one self-contained page, which begins with the pictures."""
+"""The report of the paper's figures: a self-contained page with figures, verdicts and facts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pdrm.drawing.plots import (
 from pdrm.drawing.render import draw
 from pdrm.errors import NotRecorded
 from pdrm.experiments.curves import Curves, by_panel
-from pdrm.experiments.study import Results, Study, compare_runs, load_studies, recorded
+from pdrm.experiments.study import Results, Study, compare_runs, load_studies, recorded_lines
 from pdrm.experiments.study_report import (
     FIGURES,
     PAGE,
@@ -49,8 +49,8 @@ from pdrm.paper.readings import cells
 from pdrm.paper.recorded import known_lines
 
 INTRODUCTION = Markup(
-    '<p class="lead">The experiments of the paper, run again from nothing by one command (WaterWorld: recorded on a GPU, if not run '
-    "here), and the verdicts on its claims.</p>"
+    '<p class="lead">The experiments of the paper, reproduced by one command (WaterWorld: recorded '
+    "on a GPU, unless run here), and the verdicts on its claims.</p>"
 )
 
 Lines = Sequence[tuple[Study, Curves]]
@@ -59,16 +59,23 @@ Lines = Sequence[tuple[Study, Curves]]
 def write_report(
     lines: Lines, judged: Sequence[JudgedClaim], evidence: Evidence, *, theory: bool = True
 ) -> Path:
-    """Write the page about the paper's figures into the folder of the evidence, with these lines alone."""
+    """Write the page about these lines of the paper's figures into the folder of the evidence."""
     folder = evidence.folder
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
-    shown = [(of, mine) for of, mine in studies if of.name in (*STUDIES, "water")]
-    row = [figure for of, mine in shown for figure in paper_figures(of, mine, figures)]
+    row = [
+        figure
+        for shown, curves in studies
+        if shown.name in (*STUDIES, "water")
+        for figure in paper_figures(shown, curves, figures)
+    ]
     sections = [
         Section("figures", "The paper's figures", html("div", *row, class_="row")),
-        claims_section(judged, {of.name: anchor(of) for of, _ in studies}),
-        *(study_section(of, mine, figures, note=NOTES.get(of.name, "")) for of, mine in studies),
+        claims_section(judged, {shown.name: anchor(shown) for shown, _ in studies}),
+        *(
+            study_section(shown, curves, figures, NOTES.get(shown.name))
+            for shown, curves in studies
+        ),
         _episodes_section([curves for _, curves in lines]),
     ]
     if theory:
@@ -85,12 +92,12 @@ def write_report(
 def write_page(
     folder: FilePath = "report", *, seeds: int | None = None, theory: bool = True
 ) -> Path:
-    """Write the page about the runs in a folder, as `pdrm report` does, without running anything.
+    """Write the page about the runs in a folder, as `pdrm report` does. Nothing is run.
 
     Args:
         folder: The folder of a study, or of the paper's figures.
-        seeds: Only the first n seeds of each line (default: all).
-        theory: Add the sections about what can be proved to the paper's report.
+        seeds: Use only the first n seeds of each line (default: all).
+        theory: Add the provable facts to the paper's report.
 
     Returns:
         The path of the page.
@@ -105,7 +112,7 @@ def write_page(
 
 
 def write_results(results: Results, seeds: int | None, *, theory: bool) -> Path:
-    """Write the page about some results, of the paper's figures or of your own."""
+    """Write the page about results of the paper's figures or of your own studies."""
     if not results.of_the_paper:
         return results.report()
     evidence = Evidence(results.folder, seeds)
@@ -113,27 +120,28 @@ def write_results(results: Results, seeds: int | None, *, theory: bool) -> Path:
 
 
 def find_results(folders: Sequence[Path], seeds: int | None) -> Results:
-    """The results in the folder of a study or of the paper's figures; or those of the runs in some folders, to compare."""
-    place = folders[0]
-    evidence = Evidence(place, seeds)
-    own = load_studies(place) if len(folders) == 1 else []
+    """The results of a study, of the paper's figures, or of runs in several folders to compare."""
+    folder = folders[0]
+    evidence = Evidence(folder, seeds)
+    own_studies = load_studies(folder) if len(folders) == 1 else []
     lines: list[tuple[Study, Curves]] = []
-    if own:
-        lines = recorded([one.seeded(seeds) for one in own], evidence.store)
-    elif len(folders) == 1 and evidence.anything:
+    if own_studies:
+        lines = recorded_lines([study.seeded(seeds) for study in own_studies], evidence.store)
+    elif len(folders) == 1 and evidence.has_runs:
         lines = known_lines([study(name).seeded(seeds) for name in EVERY], evidence.store)
     elif any(map(list_runs, folders)):
-        place = place.parent if (place / RUN_RECORD).exists() else place
+        if (folder / RUN_RECORD).exists():
+            folder = folder.parent
         lines = compare_runs(folders)
     if not lines:
-        fault = f"{place} holds no runs that are done, of the paper's figures or of your own"
+        fault = f"{folder} contains no finished runs"
         raise NotRecorded(fault, fix="pdrm reproduce letter --seeds 2, or pdrm run STUDY.toml")
-    return Results(place, lines, [])
+    return Results(folder, lines, [])
 
 
 def _counts(judged: Sequence[JudgedClaim]) -> Markup:
-    """The number of claims that hold, do not hold and were not run."""
-    verdicts = [one.verdict for one in judged]
+    """The number of claims with each verdict."""
+    verdicts = [claim.verdict for claim in judged]
     boxes = (
         html("div", html("b", f"{verdicts.count(name)}"), name)
         for name in (HOLDS, DOES_NOT_HOLD, NOT_RUN)
@@ -145,35 +153,33 @@ def _counts(judged: Sequence[JudgedClaim]) -> Markup:
 
 
 def paper_figures(study: Study, lines: Sequence[Curves], folder: Path) -> list[Markup]:
-    """The paper's figures of a study, with the paper's agents alone: one plot for each panel, or for all as the paper has it."""
+    """The paper's figures of a study, without our agents: one plot per panel, or an overview."""
     panels = by_panel(curves for curves in lines if not curves.line.ours)
-    drawn = [[curves.to_plot() for curves in mine] for mine in panels]
+    plotted = [[curves.to_plot() for curves in panel_lines] for panel_lines in panels]
     plots: list[tuple[str, str, partial[Plot]]] = []
     if study.figure:
         caption = f"{study.figure}: {study.title}"
-        plots.append((f"{study.name}-overview", caption, partial(overview_plot, drawn)))
+        plots.append((f"{study.name}-overview", caption, partial(overview_plot, plotted)))
     else:
-        for mine, shown in zip(panels, drawn, strict=True):
-            panel = mine[0].panel
+        for panel_lines, plot_lines in zip(panels, plotted, strict=True):
+            panel = panel_lines[0].panel
             caption = f"{panel.figure}: {panel.task.name}"
-            plots.append((f"{panel.name}-paper", caption, partial(study_plot, [shown])))
+            plots.append((f"{panel.name}-paper", caption, partial(study_plot, [plot_lines])))
+    link = f"#{anchor(study)}"
     return [
-        html(
-            "a", picture(figure_svg(folder / name, plot), "svg", caption), href=f"#{anchor(study)}"
-        )
+        html("a", picture(figure_svg(folder / name, plot), "svg", caption), href=link)
         for name, caption, plot in plots
     ]
 
 
-# --- A greedy episode of the best seed on each map, with the stack along it.
+# --- A greedy episode of the best seed on each map, with the stack along it
 
 
 def _episodes_section(lines: Sequence[Curves]) -> Section:
-    panels = by_panel(one for one in lines if one.runs and not one.panel.task.continuous)
-    said = (
-        "One greedy episode each, of the seed that ended best. The colour is the machine's state."
-    )
-    return Section("paths", "What was learnt", html("p", said) + join(map(_episode, panels)))
+    finite = (curves for curves in lines if curves.runs and not curves.panel.task.continuous)
+    episodes = map(_episode, by_panel(finite))
+    caption = "A greedy episode of the best seed of each panel. Colours are machine states."
+    return Section("paths", "Learnt policies", html("p", caption) + join(episodes))
 
 
 def _episode(lines: Sequence[Curves]) -> Markup:
@@ -185,58 +191,63 @@ def _episode(lines: Sequence[Curves]) -> Markup:
     ]
     if not playable:
         return Markup("")
-    curves, run = max(playable, key=lambda one: one[0].final_returns.max())
+    curves, run = max(playable, key=lambda line: line[0].final_returns.max())
     moments = run.episode()
-    shown = [
-        EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in moments
+    steps = [
+        EpisodeStep(moment.state, moment.configuration.state, moment.configuration.stack)
+        for moment in moments
     ]
-    paid = sum(one.reward for one in moments)
+    episode_return = sum(moment.reward for moment in moments)
     title = (
         f"{curves.panel.heading}: {curves.line.name}, seed {run.spec.seed}; {len(moments) - 1} "
-        f"steps, return {paid:g}, ended in {shown[-1].state}"
+        f"steps, return {episode_return:g}, ended in {steps[-1].state}"
     )
-    return picture(plot_bytes(episode_plot(run.spec.task.finite, shown), "svg"), "svg", title)
+    return picture(plot_bytes(episode_plot(run.spec.task.finite, steps), "svg"), "svg", title)
 
 
-# --- What can be proved: which k is enough, how large tables get, and the paper's machines.
+# --- Provable facts: sufficient k, table sizes, and the paper's machines
 
 QUESTIONS = {"same_values": "same values", "everywhere": "everywhere", "start": "from the start"}
 
 
 def k_section(facts: Mapping[str, Any]) -> Section:
-    """The smallest k that is enough."""
+    """The smallest sufficient k."""
     rows = [
         [html("code", name), *(_smallest(answers, question) for question in QUESTIONS)]
         for name, answers in facts["k"].items()
     ]
     body = Markup(
-        "<p>The smallest k for which a policy that sees the top k symbols is enough, of k = 0…5. <em>Same values</em> is the paper's "
-        "Proposition 1; <em>everywhere</em>: some k-policy is optimal from every state; <em>from the start</em>: from the start. "
-        "Discounted, without a step limit, stacks unbounded; every answer is proved.</p>"
+        "<p>The smallest k = 0…5 for which a policy that sees the top k symbols is sufficient. "
+        "<em>Same values</em> is the paper's Proposition 1. <em>Everywhere</em>: a k-policy is "
+        "optimal from every state. <em>From the start</em>: a k-policy is optimal from the start. "
+        "Values are discounted, without a step limit and with unbounded stacks. All answers are "
+        "proved.</p>"
     )
-    shown = body + table(["domain", *QUESTIONS.values()], rows)
-    return Section("which-k", "Which k is enough", shown)
+    body += table(["domain", *QUESTIONS.values()], rows)
+    return Section("which-k", "Sufficient k", body)
 
 
 def _smallest(answers: Mapping[str, Any], question: str) -> Markup:
-    said = {k: found[question] for k, found in answers.items()}
-    enough = [k for k, answer in said.items() if answer == "yes"]
-    return badge(f"k = {enough[0]}", "holds") if enough else badge(", ".join(said.values()))
+    by_k = {k: answer[question] for k, answer in answers.items()}
+    sufficient = [k for k, answer in by_k.items() if answer == "yes"]
+    if sufficient:
+        return badge(f"k = {sufficient[0]}", "holds")
+    return badge(", ".join(by_k.values()))
 
 
 def sizes_section(facts: Mapping[str, Any]) -> Section:
-    """The number of rows of each kind of policy."""
-    about = html(
+    """The number of table rows of each kind of policy."""
+    body = html(
         "p",
-        "Rows of tables for an episode of the domain's length: the bound by the theorems of Section 5, and what can be "
-        "reached (by a k-policy, in episodes of any length).",
+        "Table rows for episodes of the domain's length: the bounds of the theorems in Section 5, "
+        "and the reachable rows (for k-policies: in episodes of any length).",
     )
-    shown = about + join(Sizes(record)._repr_html_() for record in facts["sizes"].values())
-    return Section("sizes", "How large policies get", shown)
+    body += join(Sizes(record)._repr_html_() for record in facts["sizes"].values())
+    return Section("sizes", "Policy sizes", body)
 
 
 def machines_section() -> Section:
-    """Every machine of the catalogue: its drawing and its text."""
+    """The drawings and texts of the catalogue's machines."""
     names = catalogue_names()
     links = join((html("a", name, href=f"#{name}") for name in names), " ")
     parts = [

@@ -530,7 +530,7 @@ def _check_bare(env: object) -> None:
         if isinstance(inner, MachineEnv):
             fault = f"{env} already has a machine, `{inner.machine.name}`"
             fix = (
-                "wrap it once; pdrm.Task takes a function that makes the bare environment, and "
+                "wrap it once; pdrm.Task takes a function that makes the environment alone, and "
                 "the machine; for two machines, pdrm.combine([first, second])"
             )
             raise CannotWrap(fault, fix=fix)
