@@ -131,7 +131,7 @@ def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[
 
 def solve(product: FiniteProduct) -> ValueBounds:
     """Bounds of the values; what is known by the top symbol alone would not hold in a product with a cap."""
-    initial = FrontierBounds(product, DISCOUNT).of_all(0)
+    initial = FrontierBounds(product, DISCOUNT).bound_every_policy(0)
     return bound_values(product, DISCOUNT, PRECISION, initial=initial)
 
 

@@ -84,13 +84,13 @@ def test_operators_that_do_not_hear_of_new_moves(monkeypatch):
 
 
 def test_bounds_of_a_loss_that_forget_what_was_dropped(monkeypatch):
-    tighten = best_policy._Branching.tighten
+    tighten = best_policy._BranchAndBound.tighten
 
     def loose(self, policy, bound, sign, deadline):
         tighten(self, policy, bound, sign, deadline)
         bound -= 1e-3 * (sign > 0)
 
-    monkeypatch.setattr(best_policy._Branching, "tighten", loose)
+    monkeypatch.setattr(best_policy._BranchAndBound, "tighten", loose)
     with pytest.raises(AssertionError, match="loss in"):
         sufficient_k.check(seed=0, products=20)
 
@@ -99,8 +99,8 @@ def test_a_play_that_pays_a_little_more(monkeypatch):
     play = best_policy.play
 
     def generous(*given):
-        total = given[-5]
-        total[best_policy.EARNED] += 1e-3
+        playback = next(one for one in given if isinstance(one, best_policy.Playback))
+        playback.sums[best_policy.RETURN] += 1e-3
         return play(*given)
 
     monkeypatch.setattr(best_policy, "play", generous)
@@ -109,7 +109,7 @@ def test_a_play_that_pays_a_little_more(monkeypatch):
 
 
 def test_a_checker_that_compares_nothing(monkeypatch):
-    monkeypatch.setattr("pdrm.analysis.checker.Check.exceed", lambda *_: Fraction(0))
+    monkeypatch.setattr("pdrm.analysis.checker.Check.max_excess", lambda *_: Fraction(0))
     with pytest.raises(AssertionError, match="it loses"):
         sufficient_k.check(seed=1, products=20)
 
