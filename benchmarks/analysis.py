@@ -131,7 +131,7 @@ def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[
 
 def solve(product: FiniteProduct) -> ValueBounds:
     """Bounds of the values; what is known by the top symbol alone would not hold in a product with a cap."""
-    initial = FrontierBounds(product, DISCOUNT).of_all(0)
+    initial = FrontierBounds(product, DISCOUNT).bound_every_policy(0)
     return bound_values(product, DISCOUNT, PRECISION, initial=initial)
 
 
@@ -163,7 +163,7 @@ def bounded(task: str, height: int) -> FiniteProduct:
     blocked = (following != END) & (after == END)
     after = np.where(blocked, number[kept][:, np.newaxis, np.newaxis], after)
     columns = {name: getattr(states, name)[kept] for name in states._fields[1:]}
-    index = Index.of(states.index.key[kept], len(kept))
+    index = Index.from_keys(states.index.key[kept], len(kept))
     product.states = States(index, **(columns | {"next": after}))
     return product
 

@@ -1,4 +1,4 @@
-"""Tasks that are made to be odd may warn of what is more often a mistake; tests that ask for such warnings name them."""
+"""Ignore warnings of odd tasks in this folder. Tests of such warnings expect them by name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Certificates: they prove what they say, are read as they were written, and damaged ones are refused."""
+"""Certificates prove their claims and survive a round trip; damaged and forged ones are refused."""
 
 import gc
 import json
@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from pdrm.analysis import load_certificate, verify
+from pdrm.analysis.certificate import Certificate
 from pdrm.analysis.checker import Check
 from pdrm.analysis.k_search import check_k
+from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadCertificate
 from pdrm.task import Task
 
@@ -140,3 +142,37 @@ def test_a_deeply_nested_file_is_no_certificate(tmp_path):
     file.write_text("[" * 100_000)
     with pytest.raises(BadCertificate):
         verify(file)
+
+
+FORK = """name m
+events e
+stack #
+start u
+final f
+otherwise stay 0
+u -> f : !e, # / #, 0
+"""
+
+
+def test_values_without_a_choice_are_checked():
+    """A promise of rewards in a state in which all actions do the same is no reason to go there."""
+    fork = from_arrays(
+        "fork", [[1, 2], [1, 1], [2, 2]], [[0, 0]] * 3, [("e",)], step_limit=9,
+        reward=[[[0.0], [0.0]], [[0.0], [0.0]], [[1.0], [1.0]]], actions=("left", "right"),
+    )  # fmt: skip
+    promised = {0: 50.0, 1: 100.0, 2: 100.0}
+    policy = tuple((s, "u", (), "left") for s in promised)
+    for whole, top in ((False, ("#",)), (True, ("#",))):
+        entries = tuple((s, "u", top, whole, value, ()) for s, value in promised.items())
+        proof = Certificate("everywhere", 0, 0.5, "fork", "m", 1e-9, entries, (), (), policy)
+        with pytest.raises(BadCertificate):
+            verify(proof, Task(fork, FORK))
+        assert Check(Task(fork, FORK), proof).bound() >= 1  # `left` earns 0, `right` 1
+
+
+def test_entries_for_whole_stacks_and_for_tops_are_not_mixed(proofs):
+    proof = proofs["echo", 1, "everywhere"]
+    s, u, *_ = proof.entries[0]
+    mixed = (*proof.entries, (s, u, ("#", "#"), True, 1e6, ()))
+    with pytest.raises(BadCertificate, match="whole stacks"):
+        verify(replace(proof, entries=mixed))

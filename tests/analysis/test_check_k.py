@@ -101,7 +101,7 @@ def test_stopped_by_the_keyboard(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pdrm.analysis.k_search.find_loss", stop)
+    monkeypatch.setattr("pdrm.analysis.k_search.bound_loss", stop)
     report = check_k("maze-5x5", k=[0], seconds=5, progress=False)
     assert report.ended == "stopped"
     assert report.verdicts[0]["start"] == "undecided"

@@ -1,4 +1,4 @@
-"""Sizes of policies: the theorems' numbers, what they leave out, and what can be reached counted two ways."""
+"""Sizes of policies: the theorems' numbers, their gaps, and reachable sizes counted in two ways."""
 
 import json
 from itertools import product
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdrm.analysis.reachable_rows import count_views, find_heads, survey
+from pdrm.analysis.reachable_rows import count_reachable, count_views, find_heads
 from pdrm.analysis.size_claims import (
     DOMAINS,
     all_words,
@@ -38,7 +38,7 @@ from tests.properties.random_machines import random_machine
 FEW = deliver_tasks(*sequences_of(catalogue("deliver-four")))[0]
 """DeliverWorld-8 with four sequences."""
 
-# Each A on the stack is replaced by two symbols and these popped, all by silent moves: e does not exist.
+# Silent moves replace each A on the stack by two symbols and pop these: e does not exist.
 SWEEP = """
 name sweep
 events a b
@@ -84,7 +84,8 @@ u -> u : c, eps / #,   0
 u -> u : d, eps / A,   0
 """
 
-# Three silent pushes before the first label; one label brings a rule that adds nothing and a silent one that adds two.
+# Three silent pushes before the first label. A label triggers a rule that adds nothing and a
+# silent one that adds two symbols.
 BEGINS = """
 name begins
 events a
@@ -180,7 +181,7 @@ def reading_targets(machine):
 
 def pushes(machine, here):
     """The silent moves from here that leave the stack higher than they found it."""
-    moves = machine._settle(None, here, []).moves
+    moves = machine._run_silent_moves(None, here, []).moves
     return sum(len(move.after.stack) > len(move.before.stack) for move in moves)
 
 
@@ -190,14 +191,18 @@ def test_where_e_does_not_exist_it_grows_with_the_stack():
     assert counts == [0, 1, 2, 3, 4]
     growth = stack_growth(machine)
     assert theorem_1(growth, 5) is None
-    assert survey(all_words(machine), machine, 5).strings[-1] == 6 <= count_stack_strings(growth, 5)
+    assert (
+        count_reachable(all_words(machine), machine, 5).strings[-1]
+        == 6
+        <= count_stack_strings(growth, 5)
+    )
 
 
 @pytest.mark.parametrize(("text", "strings"), [(ANYTHING, 7), (SINGLE, 5)])
 def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text, strings):
     machine = parse(text)
     growth = stack_growth(machine)
-    counted = survey(all_words(machine), machine, 1).strings[-1]
+    counted = count_reachable(all_words(machine), machine, 1).strings[-1]
     assert (counted, theorem_1(growth, 1), count_stack_strings(growth, 1)) == (strings, 3, 7)
     record = sizes(Task(all_words(machine), machine), steps=1)
     assert record["holds"]
@@ -205,14 +210,14 @@ def test_theorem_1_as_printed_is_too_small_where_the_initial_symbol_can_go(text,
 
 
 def test_counts_of_the_catalogue_by_hand():
-    # every move in the maze pushes its direction, a bump into a wall too: 4ⁿ strings of n moves, until the treasure
-    maze = survey(domain("maze-20x20"), catalogue("treasure-maze"), steps=6)
+    # every move in the maze pushes its direction, also against a wall: 4ⁿ strings of n moves
+    maze = count_reachable(domain("maze-20x20"), catalogue("treasure-maze"), steps=6)
     assert maze.strings == tuple((4 ** (n + 1) - 1) // 3 for n in range(7))
     # an A at every second step at best
-    letter = survey(domain("letter"), catalogue("letter"), steps=30)
+    letter = count_reachable(domain("letter"), catalogue("letter"), steps=30)
     assert letter.strings == tuple(n // 2 + 1 for n in range(31))
-    # what is left of 64 sequences of eight: as many strings as they have different ends, the empty one shared
-    deliver = survey(domain("deliver-8"), catalogue("deliver"))
+    # the distinct suffixes of 64 sequences of eight
+    deliver = count_reachable(domain("deliver-8"), catalogue("deliver"))
     assert deliver.closed
     assert deliver.strings[-1] == len(
         {stack[i:] for stack in deliver_sequences() for i in range(9)}
@@ -226,7 +231,7 @@ def deliver_sequences():
 
 def test_a_walk_stops_before_it_is_too_long():
     maze, machine = domain("maze-5x5"), catalogue("treasure-maze")
-    walk = survey(maze, machine, most=100)
+    walk = count_reachable(maze, machine, most=100)
     assert (walk.steps, walk.closed, walk.rows[-1]) == (3, False, 85)
 
 
@@ -236,7 +241,7 @@ def test_views_agree_with_the_stacks_they_are_of(name, high):
     where = domain(name)
     machine = catalogue(where.machine)
     heads = find_heads(where, machine)
-    walk = survey(where, machine)
+    walk = count_reachable(where, machine)
     assert walk.closed
     counts = list(count_views(machine, heads, range(high + 1)).values())
     assert counts == sorted(counts)
@@ -281,7 +286,7 @@ def test_a_label_without_a_rule():
         "name m\nevents A B C\nstack #\nstart u\notherwise error\nu -> u : {A}, z / z, 0\n"
     )
     with pytest.raises(UndefinedMove):
-        survey(one, machine)
+        count_reachable(one, machine)
     with pytest.raises(UndefinedMove):
         find_heads(one, machine)
 
@@ -311,7 +316,7 @@ def test_counter_configurations_are_those_of_the_automaton(task):
             if arrays.probability[s, a, o] > 0
         }
         found |= layer
-    walk = survey(where, machine, steps)
+    walk = count_reachable(where, machine, steps)
     assert len({here.counters for _, here in found}) == walk.counters[-1]
     assert len({state for state in found if state[1].state not in automaton.final}) == walk.rows[-1]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pdrm.analysis.reachable_rows import count_views, find_heads, survey
+from pdrm.analysis.reachable_rows import count_reachable, count_views, find_heads
 from pdrm.analysis.size_claims import MAX_LABELS, all_words
 from pdrm.analysis.sizes import sizes, to_json
 from pdrm.domains.finite_domain import from_arrays
@@ -15,12 +15,12 @@ from pdrm.language.loading import parse
 
 @pytest.mark.parametrize("first", [{}, {"start_label": 0}])
 def test_the_first_stack_may_need_more_room_than_there_is(first):
-    """Silent moves before the first label, or after it, push more symbols than there is room for at first."""
+    """Silent moves before or after the first label push more symbols than initially fit."""
     pushes = " ".join(["A"] * 1500)
     guard = "a" if first else "eps"
     text = f"name m\nevents a\nstack # A\nstart u\nstates u v\notherwise stay 0\nu -> v : {guard}, # / {pushes} #, 0\n"
     where, machine = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=3, **first), parse(text)
-    walk = survey(where, machine)
+    walk = count_reachable(where, machine)
     assert (walk.rows, walk.closed) == ((1, 1), True)
     assert count_views(machine, find_heads(where, machine), [1]) == {1: 1}
 
@@ -30,9 +30,9 @@ def test_a_start_without_a_chance_is_not_counted():
         "name m\nevents a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, # / A #, 0\n"
     )
     where = from_arrays("d", [[0], [1]], [[0], [0]], [("a",)], step_limit=3, start={0: 1.0, 1: 0.0})
-    assert survey(where, machine).rows == (1, 2, 2)
+    assert count_reachable(where, machine).rows == (1, 2, 2)
     both = replace(where, arrays=where.arrays._replace(start_probability=np.array([0.5, 0.5])))
-    assert survey(both, machine).rows == (2, 4, 4)
+    assert count_reachable(both, machine).rows == (2, 4, 4)
     assert [count_views(machine, find_heads(one, machine), [1])[1] for one in (where, both)] == [
         2,
         4,

@@ -6,7 +6,7 @@ import pytest
 
 import pdrm
 from pdrm.analysis.solving import find_solution
-from pdrm.analysis.top_bounds import measure_silence
+from pdrm.analysis.top_bounds import bound_silent_moves
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import (
     BadSetting,
@@ -83,7 +83,7 @@ def test_starts_labels_at_reset_and_silent_moves_before_the_first_label():
 def test_silent_moves_that_pay_for_every_symbol():
     machine = "events a\nstack # A\nstart u\nfinal f\notherwise stay 0\nu -> v : a, A / A, 0\nv -> v : eps, A / eps, 1\nv -> f : eps, # / #, 0"
     task = Task(one_state(("a",)), machine)
-    assert measure_silence(tabulate(task.pushdown, task.finite.labels)).grows
+    assert bound_silent_moves(tabulate(task.pushdown, task.finite.labels)).grows
     solution = pdrm.solve(task, discount=0.9)
     for height in (1, 10, 500):
         assert (
@@ -148,7 +148,7 @@ unwind -> done : eps, # / #, 10
 
 @pytest.mark.parametrize(("paid", "discount"), [(-1, 0.99), (2, 0.9), (2, 0.99)])
 def test_paid_silent_pops_have_a_useful_bound(paid, discount):
-    """Values grow with the height of the stack, and so does their bound; one step later it holds."""
+    """Values grow with the height of the stack, and so do the bounds one step later."""
     machine = UNWIND.replace("PAID", str(paid))
     task = Task(one_state(("call", "ret", "throw")), machine)
     solution = find_solution(task, discount)

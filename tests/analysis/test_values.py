@@ -48,7 +48,7 @@ def check_open_intervals_hold_whatever_lies_beyond(seed):
     try:
         near, far = FiniteProduct(where, machine), FiniteProduct(where, machine)
         near.explore(2)
-        far.explore(6, most=20_000)
+        far.explore(6, max_states=20_000)
         first, second = bound_values(near, discount), bound_values(far, discount)
     except PdrmError:
         return
@@ -88,7 +88,7 @@ def test_no_values_without_a_discount():
 
 
 def test_choices_that_take_turns_do_not_go_on_for_ever():
-    """A product in which extrapolating after every round led from one choice to the other and back."""
+    """A product in which extrapolation after every round alternated between two choices."""
     machine = parse(
         "events a b c d\nstack # A\nstates s u t\nstart s\nfinal over\notherwise go t -1\n"
         "s -> u : c, # / eps, 1\nu -> t : c | b, z / A, -10"

@@ -8,7 +8,7 @@ import pytest
 
 import pdrm
 from pdrm.analysis import whole_stack
-from pdrm.analysis.top_bounds import Silence, measure_silence
+from pdrm.analysis.top_bounds import SilentMoveBound, bound_silent_moves
 from pdrm.analysis.whole_stack import WholeStack, world_of
 from pdrm.analysis.whole_stack_kernel import NONE, World
 from pdrm.domains.finite_domain import from_arrays
@@ -45,7 +45,7 @@ TOWER = (
     "u -> u : push, z / a z, -10\nu -> v : go, z / z, 0\n"
     "v -> u : pop, a / eps, 1\nv -> v : go, b / a a, 0\nv -> end : pop, # / #, 0\n"
 )
-"""Down from a tower of `a`, by `go` and `pop` in turn; a `b` becomes two of them; pushing never pays."""
+"""Pop a tower of `a` by `go` and `pop` in turn. A `b` becomes two `a`. Pushes have no reward."""
 
 
 def tower_values(paid, discount, height):
@@ -150,7 +150,7 @@ def test_waiting_makes_it_cheaper():
     discount = 0.9
     found = WholeStack(patience(), table_of(PATIENT), discount)
     _, lines = found.read(0, 0, 2)
-    assert sorted(t for _, t, _, _ in lines)[:6] == [1, 2, 3, 4, 5, 6]
+    assert sorted(line.t for line in lines)[:6] == [1, 2, 3, 4, 5, 6]
     assert len(lines) <= 7  # the next reaches the constant at one point only
     below = max(discount**t * (100 + cost) for t, cost in enumerate(COSTS))
     for height in range(1, 40):
@@ -191,7 +191,7 @@ def test_values_do_not_depend_on_the_room(monkeypatch):
         roomy = WholeStack(world, table, discount)
         expected = [best(roomy, *one) for one in asked_for]
         with monkeypatch.context() as patch:
-            for name in ("BUDGET", "MAX_SWEEPS"):
+            for name in ("VISITS_PER_CALL", "MAX_SWEEPS"):
                 patch.setattr(whole_stack, name, 1)
             tight = WholeStack(world, table, discount)
             found = [best(tight, *one) for one in asked_for]
@@ -249,8 +249,8 @@ def test_silent_moves_are_counted():
     """A `b` becomes two `a`, and each of them goes: three silent moves, and then what is below."""
     unpack = "u -> v : pop, b / b, 0\nv -> w : eps, b / a a, 0\nw -> w : eps, a / eps, 1\n"
     table = table_of(unpack)
-    silence = measure_silence(table)  # a tower of `a` goes at once
-    assert silence == Silence(per_step=39, per_symbol=3, pushed=12)
+    silent_moves = bound_silent_moves(table)  # a tower of `a` goes at once
+    assert silent_moves == SilentMoveBound(per_step=39, per_symbol=3, pushed=12)
     world = chain([POP], [0.0])
     assert best(WholeStack(world, table, 0.5), 0, 0, (3, 2, 2, 1)) == pytest.approx(4.0)
 
@@ -267,7 +267,7 @@ u -> end : pop, # / #, 5
 
 
 def go_round(places, discount, env_state, height):
-    """Exactly: walk round a ring of places, the first of which pays 1 and the others -0.5; the last emits `pop`."""
+    """The exact return on a ring: reward 1 in the first state, else -0.5; the last emits `pop`."""
     total, power = Fraction(0), Fraction(1)
     while True:
         own = Fraction(1) if env_state == 0 else Fraction(-1, 2)

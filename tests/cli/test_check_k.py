@@ -107,7 +107,7 @@ def test_stopped(pdrm, monkeypatch, tmp_path):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pdrm.analysis.k_search.find_loss", stop)
+    monkeypatch.setattr("pdrm.analysis.k_search.bound_loss", stop)
     outcome = pdrm("check-k", "maze-5x5", "--k", 0, "--json")
     assert outcome.code == 130
     found = json.loads(outcome.out)

@@ -12,7 +12,7 @@ from pdrm.cli import machine_commands
 from pdrm.cli.arguments import MACHINES
 from pdrm.cli.main import app, main
 from pdrm.errors import explanations
-from pdrm.language.loading import KINDS, catalogue_names, catalogue_text, load
+from pdrm.language.loading import TASK_MODULES, catalogue_names, catalogue_text, load
 
 
 def test_check_prints_ok_and_the_next_command(pdrm):
@@ -204,7 +204,7 @@ def test_shells_complete_values(monkeypatch, capsys, tmp_path):
     Path("sub").mkdir()
     for name in ("map.txt", "map.csv", "task.pdrm", "sub/mine.npz", "sub/mine.ltlf"):
         Path(name).touch()
-    assert {f".{kind}" for kind in KINDS} < set(MACHINES)
+    assert {f".{kind}" for kind in TASK_MODULES} < set(MACHINES)
     for words, offered in [
         ("solve ma", ["maze-5x5", "maze-10x10", "maze-20x20", "map.txt"]),
         ("train ./m", ["./map.txt"]),

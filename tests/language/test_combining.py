@@ -57,7 +57,7 @@ def test_a_machine_that_was_combined_is_one_like_any_other(parts, tmp_path):
     pdrm.save(machine, tmp_path / "both.json")
     assert pdrm.load(tmp_path / "both.json") == machine
     without = pdrm.combine([parts["b"], parts["c"]], "or")
-    assert without.leaves_stack
+    assert without.is_reward_machine
 
 
 def brackets(**paid):
@@ -138,12 +138,12 @@ def test_an_undefined_move_of_a_part_is_one_of_the_whole(parts):
 def test_what_cannot_be_combined(parts):
     for change, kind, message, place in (
         ({"when": "b & lettr | lettr"}, UnknownMachine, "`lettr` is not a part", "<when>:1:5"),
-        ({"when": "b &"}, CannotRead, "nothing stands after", "<when>:1:3"),
-        ({"when": "!letter"}, BadSetting, "before anything has been read", "None"),
+        ({"when": "b &"}, CannotRead, "nothing follows", "<when>:1:3"),
+        ({"when": "!letter"}, BadSetting, "before the first label", "None"),
         ({"when": "{b}"}, BadSetting, "is a formula", "<when>:1:1"),
         ({"weights": {"bb": 2}}, BadSetting, "is not a part", "None"),
         ({"accept": "last"}, BadSetting, "`accept`", "None"),
-        ({"parts": []}, BadSetting, "nothing is combined", "None"),
+        ({"parts": []}, BadSetting, "no machine to combine", "None"),
         ({"parts": ["letter"]}, BadSetting, "is not a machine", "None"),
         ({"parts": {"a b": parts["b"]}}, BadSetting, "`a b` cannot name a part", "None"),
     ):

@@ -58,7 +58,7 @@ def test_loops_and_maps_are_unrolled():
 
 def test_the_header_decides_the_kind():
     head = "events a\nstart u\notherwise error\n"
-    assert parse(head + "u -> u : a, 1").leaves_stack
+    assert parse(head + "u -> u : a, 1").is_reward_machine
     assert isinstance(parse("stack #\n" + head + "u -> u : a, # / #, 1"), PushdownRewardMachine)
     assert isinstance(
         parse("counters 2\n" + head + "u -> u : a, [0, -] / [+1, -2], 1"), CountingRewardAutomaton
@@ -147,7 +147,7 @@ def test_sixteen_counters_and_twenty_thousand_rules_are_the_most():
     loops = f"for x in {some}:\n    for y in {many}:\n        for e in {few}:\n            x -> y : e, 0\n"
     assert said(parse, f"events {few}\nstart s0\notherwise stay 0\n{loops}") == (
         "error[E0106]: more than 20,000 rules\n  --> <text>:7:13\n  |\n7 |             x -> y : e, 0\n  |             ^^^^^^^^^^^^^\n"
-        "  fix: use a smaller text, split the task and combine its machines, or build the machine in Python"
+        "  fix: use a smaller text, combine machines of smaller tasks, or build it in Python"
     )
 
 

@@ -9,11 +9,12 @@ from pdrm.errors import (
     CannotRead,
     EarlyAcceptance,
     ImpossibleLabel,
+    PdrmError,
     TooDeep,
     TooLarge,
     WrongKind,
 )
-from pdrm.language import parse_word, to_text
+from pdrm.language import from_grammar, from_regex, parse, parse_word, to_text
 
 
 def accepts(machine, *words):
@@ -124,3 +125,14 @@ def test_files(tmp_path):
     with pytest.raises(BadSetting, match="complete") as caught:
         pdrm.load(file)
     assert str(caught.value.where) == f"{file}:2:1"
+
+
+def test_more_events_than_python_could_recurse_over():
+    events = [f"e{number}" for number in range(1_500)]
+    with pytest.raises(PdrmError):
+        from_regex('"e1" "e2"', events=events)
+    with pytest.raises(PdrmError):
+        from_grammar('start: "e1" "e2"', events=tuple(events))
+    with pytest.raises(PdrmError) as caught:
+        parse(f'regex\nevents {" ".join(events)}\n"e1" "e2"', "task.regex")
+    assert caught.value.where is not None

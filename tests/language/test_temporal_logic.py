@@ -98,7 +98,7 @@ def test_machines_are_minimal():
 def test_what_nothing_satisfies_is_refused():
     for text in ("false", "F(a & !a)", "G !a & F a", "first & Y a"):
         for fail in (None, -5, "ignore"):
-            with pytest.raises(BadSetting, match="holds on no trace") as caught:
+            with pytest.raises(BadSetting, match="no word satisfies") as caught:
                 pdrm.from_ltlf(text, events=["a"], fail=fail)
             assert str(caught.value.where) == "<formula>:1:1"
     with pytest.raises(BadSetting):
@@ -192,7 +192,7 @@ def test_options_that_cannot_be():
     for make in (pdrm.from_ltlf, pdrm.from_regex):
         with pytest.raises(WrongKind):
             make(7)
-    with pytest.raises(BadSetting, match="says that the word is complete") as caught:
+    with pytest.raises(BadSetting, match="which ends the word") as caught:
         pdrm.from_ltlf("F end", accept="end")
     assert caught.value.where.file == "<formula>"
 

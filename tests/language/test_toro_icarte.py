@@ -25,7 +25,7 @@ def evaluate(formula: str, label: frozenset[str]) -> bool:
 
 def test_it_pays_as_their_program_does():
     machine = parse(OFFICE, "office.txt")
-    assert machine.leaves_stack
+    assert machine.is_reward_machine
     rules = [(0, 0, "!f&!g", 0), (0, 1, "f&!g", 0.5), (1, 1, "!g", -1), (1, 3, "g", 1)]
     labels = [frozenset(), frozenset("f"), frozenset("g"), frozenset("fg")]
     for word in itertools.product(labels, repeat=4):

@@ -77,7 +77,7 @@ def test_room_and_checkpoints_change_nothing(monkeypatch):
     monkeypatch.setattr(tables, "MAX_CELLS", 4_000)
     forgetful = new()
     explored = forgetful.tables.explored
-    explored = explored._replace(after=explored.after[:, :500], paid=explored.paid[:, :500])
+    explored = explored._replace(after=explored.after[:, :500], reward=explored.reward[:, :500])
     forgetful.tables = forgetful.tables._replace(explored=explored)
     monkeypatch.setattr("pdrm.product.explore_kernel.MAX_KEPT", 500 * len(where.labels))
     forgetful.advance(Until(episodes=30))

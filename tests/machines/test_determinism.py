@@ -175,10 +175,10 @@ def test_uncovered_labels_equal_brute_force():
         alphabet = Alphabet(fields["events"], fields["exclusive"])
         guards = [rule.guard for rule in fields["transitions"]]
         sets = LabelSets(alphabet)
-        left = sets.left(guards)
+        left = sets.complement_of(guards)
         for label in alphabet.labels():
             covered = any(guard.holds(label) for guard in guards)
-            assert bool(left & sets.of(Exactly(label))) != covered
+            assert bool(left & sets.labels_of(Exactly(label))) != covered
             assert not left or left.formula().holds(label) != covered
         assert not left or left.example() in set(alphabet.labels())
 

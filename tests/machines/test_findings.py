@@ -204,6 +204,16 @@ def test_a_guard_of_no_label_fits_nothing():
     assert "never applies: no label fits" in str(counting([rule]).findings()[-2])
 
 
+def test_what_to_do_is_apart_from_what_is_wrong():
+    rules = "otherwise stay 1\nu -> u : a, z / A, 0\nu -> u : c, z / z A, 0\nu -> f : b, # / #, 1\n"
+    pops = f"otherwise stay -1\n{ENDS}{POPS}"
+    loop = f"otherwise stay 0\nu -> u : a, z / z, 1\n{ENDS}"
+    findings = [one for text in (rules, pops, loop) for one in parse(HEAD + text).findings()]
+    advised = {one.code for one in findings if one.fix}
+    assert advised == {"W0606", "W0613", "W0614", "W0615"}
+    assert not [one for one in findings if one.fix and one.fix in one.message]
+
+
 def test_users_see_no_inner_names_of_a_machine():
     inner = {"find_own_faults", "co_applicable_rules", "silent_fix", "fix"}
     assert not inner & {*dir(catalogue("letter"))}

@@ -78,6 +78,16 @@ def test_what_is_too_large_is_refused():
     parity = FALSE
     for variable in reversed(range(12)):  # as many cubes as labels of an odd number of events, 2^11
         parity = store.choose(store.variable(variable), store.invert(parity), parity)
-    with pytest.raises(TooManyCases, match=f"more than {MAX_CUBES:,} kinds") as caught:
+    with pytest.raises(TooManyCases, match=f"more than {MAX_CUBES:,}") as caught:
         LabelSet(store, parity).formula()
     assert caught.value.fix
+
+
+def test_a_diagram_may_be_deeper_than_the_stack_of_python():
+    sets = LabelSets(Alphabet(tuple(f"e{number}" for number in range(1_500))))
+    deep = sets.labels_of(Exactly({"e0", "e1499"})).node
+    renamed = sets.rename_leaves(deep, {False: "no", True: "yes"}.__getitem__, {})
+    assert sets.leaves(renamed) == ["no", "yes"]
+    assert sets.substitute(renamed, dict.fromkeys(range(1_500), FALSE), {}) == sets.leaf("no")
+    with pytest.raises(TooManyCases):
+        LabelSet(sets, deep).formula()

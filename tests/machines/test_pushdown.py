@@ -2,6 +2,7 @@
 
 import math
 
+from pdrm.language.loading import catalogue
 from pdrm.machines.guards import SILENT, Event
 from pdrm.machines.transitions import Configuration, Otherwise, number_text
 from tests.machines.small import machine, plain_rule, reward_machine, rule, said
@@ -63,3 +64,12 @@ def test_the_moves_of_a_step_follow_each_other():
         2,
     )
     assert (step.label, step.before) == (A, places[0])
+
+
+def test_sizes_and_runs_in_a_line():
+    letter = catalogue("letter")
+    assert letter.size_text == "3 states (1 final), 9 rules"
+    assert letter.size_text in repr(letter)
+    assert repr(letter.run("A")).startswith("<MachineRun on 1 label: not ended in u0, A #; ")
+    plain = reward_machine("r", ("A",), "u", (), Otherwise.stay(0), ())
+    assert repr(plain.run("A A")) == "<MachineRun on 2 labels: not ended in u; reward 0>"

@@ -9,7 +9,7 @@ from pdrm.errors import StackFull
 from pdrm.language.loading import parse
 from pdrm.machines.guards import ALWAYS, SILENT, Event
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import EMPTY, FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import EMPTY, OK, OVERFLOW, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
@@ -47,15 +47,15 @@ def test_equal_stacks_are_the_same_node(first, second):
 def test_room_keeps_the_numbers_and_doubles():
     stacks = Stacks.empty(3, capacity=3)
     node = stacks.node_of((2, 1))
-    with pytest.raises(StackFull, match="room for 3 stacks only"):
+    with pytest.raises(StackFull, match="for 3 stacks only"):
         stacks.node_of((3, 2, 1))
-    assert stacks.room(0) is stacks
-    larger = stacks.room()
+    assert stacks.reserve(0) is stacks
+    larger = stacks.reserve()
     assert larger.capacity == 6
     assert larger.node_of((2, 1)) == node
-    assert larger.room(100).capacity == 103
+    assert larger.reserve(100).capacity == 103
     with pytest.raises(StackFull):
-        stacks.room(2**31)
+        stacks.reserve(2**31)
 
 
 def test_only_rules_that_look_at_no_symbol_apply_to_the_empty_stack():
@@ -81,9 +81,9 @@ def test_full_in_the_middle_of_silent_moves_changes_nothing():
     for capacity in range(2, 8):
         stacks = Stacks.empty(2, capacity)
         outcome = begin(table, stacks)
-        while (after := step(table, stacks, *outcome[:2], 0))[3] == FULL:
-            assert after == (*outcome[:2], 0.0, FULL)
-            stacks = stacks.room()
+        while (after := step(table, stacks, *outcome[:2], 0))[3] == OVERFLOW:
+            assert after == (*outcome[:2], 0.0, OVERFLOW)
+            stacks = stacks.reserve()
         outcomes.add(after)
     assert outcomes == {(3, 4, 0.1 + 0.2 + 0.3, OK)}
 

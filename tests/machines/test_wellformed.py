@@ -59,7 +59,7 @@ FAULTS = [
         ),
     ),
     ("E0405", lambda: Stacks.empty(2, 2).node_of((1, 1))),
-    ("E0405", lambda: Stacks.empty(2, 2).room(MAX_NODES)),
+    ("E0405", lambda: Stacks.empty(2, 2).reserve(MAX_NODES)),
     ("E0202", lambda: tabulate(machine(), [A, frozenset("C")])),
     ("E0402", lambda: step_table(tabulate(machine(), [A]), 1, (1,), 0)),
     ("E0401", lambda: step_table(tabulate(machine(otherwise=Otherwise.error()), [A]), 0, (), 0)),
@@ -99,3 +99,12 @@ def test_places_that_are_given_are_kept():
         with pytest.raises(PdrmError) as caught:
             build()
         assert caught.value.where == here
+
+
+def test_each_unknown_name_has_its_own_suggestion():
+    reads = And((Event("kay"), Event("zzzzzz")))
+    with pytest.raises(PdrmError) as caught:
+        machine(rule(guard=reads), events=("key",))
+    fixes = {error.word: error.fix for error in caught.value.errors}
+    assert "`key`" in fixes["kay"]
+    assert "`key`" not in fixes["zzzzzz"]

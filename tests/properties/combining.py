@@ -49,7 +49,7 @@ def check(seed: int, combinations: int = COMBINATIONS, words: int = WORDS) -> Co
             counts[f"not made ({type(error).__name__})"] += 1
             continue
         except BadSetting as error:
-            if "before anything has been read" not in error.message:
+            if "before the first label" not in error.message:
                 raise
             counts["final before the first label"] += 1
             continue

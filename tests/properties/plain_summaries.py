@@ -14,8 +14,9 @@ from random import Random
 import numpy as np
 
 from pdrm.analysis.whole_stack import WholeStack, world_of
-from pdrm.analysis.whole_stack_kernel import NONE, Floats, World
-from pdrm.machines.tables import Table, settle_table, tabulate
+from pdrm.analysis.whole_stack_kernel import NONE, World
+from pdrm.machines.tables import Table, run_silent_table, tabulate
+from pdrm.product.finite_kernel import Floats
 from pdrm.task import Task
 from tests.properties.plain_product import Case
 from tests.properties.summaries import draw_case
@@ -59,7 +60,9 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
         )
     while counted["cases"] < products:
         case, _ = draw_case(random, most=2)
-        if WholeStack(*_parts(case), DISCOUNT).silence.grows:  # the readable one takes too long
+        if WholeStack(
+            *_parts(case), DISCOUNT
+        ).silent_moves.grows:  # the readable one takes too long
             continue
         try:
             compare(random, case)
@@ -104,7 +107,7 @@ def random_below(random: Random, low: Floats, high: Floats) -> Floats:
 def height(fast: WholeStack, head: Head, below: Floats, discount: float) -> float:
     """The value of an operator, if this lies below."""
     constant, lines = fast.read(*head)
-    return max([constant, *(c + discount**t * float(below[s, u]) for c, t, s, u in lines)])
+    return max([constant, *(c + discount**t * float(below[s, u]) for t, c, s, u in lines)])
 
 
 def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]) -> None:
@@ -143,7 +146,7 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
 
 def best(solver: WholeStack, place: int, state: int, stack: tuple[int, ...]) -> float:
     """The value of a configuration."""
-    state, stack, paid = settle_table(solver.table, state, stack)
+    state, stack, paid = run_silent_table(solver.table, state, stack)
     if state >= solver.table.first_final or solver.world.terminal[place]:
         return paid
     values = solver.action_values(place, state, stack)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from pdrm.analysis.reachable_rows import count_views, find_heads, survey
+from pdrm.analysis.reachable_rows import count_reachable, count_views, find_heads
 from pdrm.analysis.sizes import count_stack_strings, theorem_2
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.machines.heads import stack_growth
@@ -42,7 +42,7 @@ def random_product(random: Random) -> tuple[FiniteDomain, PushdownRewardMachine]
 
 def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
     """Compare what is counted with a plain walk and with the bounds, after 0, 1, 2, … steps."""
-    growth, walk = stack_growth(machine), survey(domain, machine, STEPS)
+    growth, walk = stack_growth(machine), count_reachable(domain, machine, STEPS)
     views = count_views(machine, find_heads(domain, machine), KS)
     most_rows = domain.states * len(machine.states)
     said = described(machine)

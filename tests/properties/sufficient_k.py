@@ -14,7 +14,7 @@ from random import Random
 
 import numpy as np
 
-from pdrm.analysis.best_policy import Loss, find_loss
+from pdrm.analysis.best_policy import LossBounds, bound_loss
 from pdrm.analysis.certificate import Certificate, Entry
 from pdrm.analysis.certify import certify_everywhere, certify_start
 from pdrm.analysis.checker import Check
@@ -92,7 +92,7 @@ class _Compared:
         for k in KS:
             names = [(s, u, stack[:k]) for s, u, stack in self.truth.plain.states]
             lost = self.best - self.truth.best(names)
-            found = find_loss(values, k, before, Deadline(self.random.choice((0.0, 5.0))))
+            found = bound_loss(values, k, before, Deadline(self.random.choice((0.0, 5.0))))
             before = found
             said = f"{self.case}\nk = {k}: loss in [{found.low}, {found.high}], and it is {lost}"
             assert found.low - self.size <= lost <= found.high + self.size, said
@@ -125,7 +125,7 @@ class _Compared:
             assert low <= true + self.size, said
             assert true <= high + self.size, said
 
-    def _certify(self, k: int, found: Loss) -> Counter[str]:
+    def _certify(self, k: int, found: LossBounds) -> Counter[str]:
         """Certificates of what was found, and falsified ones."""
         counted = Counter[str]()
         if self.case.discount == 0 or self.values.product.height is not None:
@@ -203,11 +203,11 @@ class _Compared:
         return forged
 
     def _change(self, entry: Entry, amount: float) -> Entry:
-        """One entry with a lower constant or line, or about another stack."""
+        """An entry with another constant, with lower lines, or about another stack."""
         s, u, seen, whole, constant, lines = entry
         kind = self.random.choice(("constant", "lines", "whole"))
         if kind == "constant":
-            constant -= amount
+            constant += self.random.choice((-amount, amount))
         if kind == "lines":
             lines = tuple((t, c - amount, s2, u2) for t, c, s2, u2 in lines)
         return s, u, seen, whole != (kind == "whole"), constant, lines
@@ -243,7 +243,7 @@ def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
             best = growing.try_policies(k)
             if best is None:
                 continue
-            before = find_loss(values, k, before, Deadline(5.0))
+            before = bound_loss(values, k, before, Deadline(5.0))
             said = (
                 f"{case}\nk = {k}: {before.low} {before.high}, optimal {low} {high}, policy {best}"
             )

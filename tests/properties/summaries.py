@@ -98,14 +98,14 @@ def compare_values(case: Case, plain: Plain, solution: Solution) -> Counter[str]
 
 def bound_values(case: Case, solution: Solution) -> Fraction | None:
     """No value is farther from 0; None where silent moves may pay more the higher the stack is."""
-    silence = solution.solver.silence
-    if silence.grows:
+    silent_moves = solution.solver.silent_moves
+    if silent_moves.grows:
         return None
     paid = [
         abs(fraction(rule.reward)) for rule in (*case.machine.transitions, case.machine.otherwise)
     ]
     own = [abs(fraction(reward)) for reward in case.domain.arrays.reward.ravel().tolist()]
-    return (max(own) + (1 + silence.per_step) * max(paid)) / (1 - case.discount)
+    return (max(own) + (1 + silent_moves.per_step) * max(paid)) / (1 - case.discount)
 
 
 def solve_exactly(plain: Plain, discount: Fraction, beyond: Fraction) -> list[Fraction]:

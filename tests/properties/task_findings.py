@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.machines.findings import PaidMove, PayingLoop
+from pdrm.machines.findings import HeadMove, RewardLoop
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration
 from pdrm.product import task_findings
@@ -146,7 +146,7 @@ class Walk:
         return total
 
     def go_round(
-        self, loop: PayingLoop, survey: dict[Any, list[list[PaidMove | None]]], what: str
+        self, loop: RewardLoop, survey: dict[Any, list[list[HeadMove | None]]], what: str
     ) -> None:
         """Go round a loop three times, from wherever a walk meets its head. Silent moves are part of the step before them."""
         actions = []
@@ -165,6 +165,6 @@ class Walk:
                         assert there is not None, f"the loop ends\n{what}"
                         assert not ended, f"the loop ends\n{what}"
                         now, paid[-1] = there, paid[-1] + reward
-                wrong = [one for one in paid if one <= 0 or abs(one - loop.paid) > NEAR]
-                assert not wrong, f"the loop pays {wrong}, not {loop.paid}\n{what}"
+                wrong = [one for one in paid if one <= 0 or abs(one - loop.reward) > NEAR]
+                assert not wrong, f"the loop pays {wrong}, not {loop.reward}\n{what}"
                 return

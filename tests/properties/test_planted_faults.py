@@ -84,13 +84,13 @@ def test_operators_that_do_not_hear_of_new_moves(monkeypatch):
 
 
 def test_bounds_of_a_loss_that_forget_what_was_dropped(monkeypatch):
-    tighten = best_policy._Branching.tighten
+    tighten = best_policy._BranchAndBound.tighten
 
     def loose(self, policy, bound, sign, deadline):
         tighten(self, policy, bound, sign, deadline)
         bound -= 1e-3 * (sign > 0)
 
-    monkeypatch.setattr(best_policy._Branching, "tighten", loose)
+    monkeypatch.setattr(best_policy._BranchAndBound, "tighten", loose)
     with pytest.raises(AssertionError, match="loss in"):
         sufficient_k.check(seed=0, products=20)
 
@@ -99,8 +99,8 @@ def test_a_play_that_pays_a_little_more(monkeypatch):
     play = best_policy.play
 
     def generous(*given):
-        total = given[-5]
-        total[best_policy.EARNED] += 1e-3
+        playback = next(one for one in given if isinstance(one, best_policy.Playback))
+        playback.sums[best_policy.RETURN] += 1e-3
         return play(*given)
 
     monkeypatch.setattr(best_policy, "play", generous)
@@ -109,7 +109,7 @@ def test_a_play_that_pays_a_little_more(monkeypatch):
 
 
 def test_a_checker_that_compares_nothing(monkeypatch):
-    monkeypatch.setattr("pdrm.analysis.checker.Check.exceed", lambda *_: Fraction(0))
+    monkeypatch.setattr("pdrm.analysis.checker.Check.max_excess", lambda *_: Fraction(0))
     with pytest.raises(AssertionError, match="it loses"):
         sufficient_k.check(seed=1, products=20)
 
@@ -231,13 +231,13 @@ def test_an_expression_that_forgets_to_repeat(monkeypatch):
 
 
 def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
-    readings = Part.readings
+    rules = Part.rules
 
     def pays(self, state, top):
         finished = state in self.machine.final
-        return [(ALWAYS, Otherwise.stay(1))] if finished else readings(self, state, top)
+        return [(ALWAYS, Otherwise.stay(1))] if finished else rules(self, state, top)
 
-    monkeypatch.setattr(Part, "readings", pays)
+    monkeypatch.setattr(Part, "rules", pays)
     with pytest.raises(AssertionError, match="pays"):
         combining.check(seed=1, combinations=20, words=20)
 
@@ -247,7 +247,7 @@ def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
 
     def hurry(self, head):
         place, top = head
-        resolved = self._settle(place)
+        resolved = self._evaluate_when(place)
         return moves(self, head) if resolved == place else [DraftMove(None, resolved, (top,), 0.0)]
 
     monkeypatch.setattr(Product, "_moves", hurry)
@@ -276,8 +276,8 @@ def test_a_potential_that_outlives_the_episode(monkeypatch):
 
 
 def test_values_of_a_machine_that_try_one_label(monkeypatch):
-    labels = potentials.find_labels
-    monkeypatch.setattr(potentials, "find_labels", lambda machine: labels(machine)[:1])
+    labels = potentials.cover_moves
+    monkeypatch.setattr(potentials, "cover_moves", lambda machine: labels(machine)[:1])
     with pytest.raises(AssertionError, match="by one label more"):
         shaping.check(seed=0, products=40)
 
@@ -296,9 +296,9 @@ def test_a_lint_that_forgets_what_lies_below(monkeypatch):
 
 def test_a_lint_that_adds_what_is_paid_wrongly(monkeypatch):
     def generous(moves):
-        return [loop._replace(paid=loop.paid + 3) for loop in findings.find_paying_loops(moves)]
+        return [loop._replace(reward=loop.reward + 3) for loop in findings.find_reward_loops(moves)]
 
-    monkeypatch.setattr(task_findings.task_findings, "find_paying_loops", generous)
+    monkeypatch.setattr(task_findings.task_findings, "find_reward_loops", generous)
     with pytest.raises(AssertionError, match=r"the loop pays|going on pays"):
         task_findings.check(seed=0, tasks=200)
 

@@ -1,12 +1,14 @@
-"""Proofs about tasks: optimal values, which k is enough, and how large policies get (Sections 4 and 5).
+"""Proofs about tasks: optimal values, sufficient k, and the sizes of policies (Sections 4 and 5).
 
-`solving` finds optimal values and actions with any stack: from the operators of `whole_stack`, or with chance by
-`value_iteration` on the finite product. `values` keeps bounds of the values of a product that grows (`top_bounds` for what was
-not explored). `k_search` asks what the best k-policy loses: `best_policy` searches for it, `regret` compares states that look
-alike, `witness` says which, `k_report` prints it. `certify` makes a `certificate`, and `checker` checks one without the solver,
-on the `stepped_product`. `reachable_rows` and `sizes` count tables, and `size_claims` measures the paper's claims about them.
+`solving` finds optimal values and actions with any stack: from the operators of `whole_stack`, or
+for stochastic tasks by `value_iteration` on the finite product. `values` bounds the values of a
+growing product, with `top_bounds` for its unexplored part. `k_search` bounds the loss of the best
+k-policy: `best_policy` searches for the policy, `regret` compares states that look alike, `witness`
+describes them, and `k_report` prints the results. `certify` makes a `certificate`, and `checker`
+verifies it on the `stepped_product`, without the solver. `reachable_rows` and `sizes` count tables,
+and `size_claims` measures the paper's claims about them.
 
-The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+The names below are the chapter's public interface. Each is imported on first use.
 """
 
 from __future__ import annotations

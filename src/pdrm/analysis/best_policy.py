@@ -1,11 +1,16 @@
-"""The loss of the best deterministic k-policy from the start: bounds that hold whenever the search is stopped.
+"""Search for the best deterministic k-policy, with bounds on its loss that hold at any time.
 
-If moves have no chance, by best-first search. A node is a partial k-policy, played up to its first undecided class when it is made.
-Its key, what it has earned plus the optimal value of where it stands, bounds every completion. The search ends when the highest
-key is at most the best complete policy. Complete ones are improved by changing the action of one class at a time.
+A k-policy takes the same action in all states of a class: those with equal environment state,
+machine state and top k symbols. Both searches expand partial policies, highest key first. The key
+of a partial policy is an upper bound on the return of its completions. The search ends when no key
+is above the return of the best complete policy found.
 
-With chance, by branch and bound. The bound of a partial policy is the optimal start value of the explored product in which its
-classes allow only their action. Branching is on the class that the greedy policy treats differently and visits most.
+- Deterministic moves (`_DeterministicSearch`): play the partial policy from the start up to the
+  first class without an action. The key is the return so far plus the optimal value of the states
+  reached. Complete policies are improved by changing the action of one class at a time.
+- Stochastic moves (`_BranchAndBound`): the key is the optimal start value of the explored product
+  in which classes with a chosen action allow only that action. Branch on the most visited class in
+  which the greedy policy takes different actions.
 """
 
 from __future__ import annotations
@@ -16,38 +21,49 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from math import ceil, inf
-from typing import Any
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.k_policy import Row
-from pdrm.analysis.play_kernel import DOUBT, EARNED, GROSS, STEPS, TOTALS, classify, play
+from pdrm.analysis.k_policy import PolicyKey
+from pdrm.analysis.play_kernel import (
+    MAGNITUDE,
+    RETURN,
+    STEPS,
+    SUMS,
+    UNCERTAIN,
+    ClassArrays,
+    Playback,
+    PlayedProduct,
+    PolicyArrays,
+    classify,
+    play,
+)
 from pdrm.analysis.top_bounds import EPSILON
 from pdrm.analysis.value_iteration import find_action_values, iterate, sort_states
 from pdrm.analysis.values import SolvedValues, ValuedProduct
-from pdrm.analysis.values_kernel import measure_occupancy
 from pdrm.machines.stacks import OK, lengthen
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, FiniteProduct, Flags, Floats, Numbers
 from pdrm.product.hash_kernel import Index
 
 MAX_BYTES = 2**30
-"""Memory for the nodes of a search, about."""
-SEARCHING = 0.7
-"""The share of the time for best-first search; the rest is for branching, if nothing is known to be lost."""
+"""Approximate memory for the partial policies of a search."""
+SEARCH_SHARE = 0.7
+"""The share of the time for the deterministic search. The rest is for branch and bound, if no loss
+was proved."""
 MAX_OPTIMAL_STATES = 5_000
-"""States on optimal ways for that."""
-LOCAL = 0.25
-"""The share of the time in which the first complete policy may be improved before partial ones are searched."""
-BETWEEN = 50
-"""Nodes after which one is completed."""
-IMPROVEMENTS = 20
+"""States on optimal paths that branch and bound explores in a deterministic task."""
+IMPROVEMENT_SHARE = 0.25
+"""The share of the time for improving the first complete policy."""
+COMPLETION_PERIOD = 50
+"""One in so many expanded policies is also completed greedily."""
+MAX_IMPROVEMENTS = 20
 
 
 class Classes:
-    """The classes of a product's states: those with equal environment state, machine state and top k symbols.
+    """The classes of a product's states: equal environment state, machine state and top k symbols.
 
     >>> from pdrm.product.finite_kernel import FiniteProduct
     >>> from pdrm.task import Task
@@ -59,34 +75,36 @@ class Classes:
     """
 
     def __init__(self, product: FiniteProduct, k: int) -> None:
-        self.product, self.k = product, k
-        self._index = Index.room(0)
-        self.member = np.zeros(0, np.int32)
-        """[class, with room]: the state that was found first."""
-        self.of_state = np.zeros(0, np.int32)
-        """[x, with room]: the class of each state."""
-        self._done = 0
+        self.product = product
+        self.k = k
+        self.arrays = ClassArrays(
+            Index.with_capacity(0), np.zeros(0, np.int32), np.zeros(0, np.int32)
+        )
+        """As long as the arrays of the product, which have spare rows."""
+        self._classified = 0
 
     def __len__(self) -> int:
-        return int(self._index.used[0])
+        return int(self.arrays.keys.used[0])
 
     def update(self) -> Integers:
-        """The class of each state, with room for more."""
-        product, count = self.product, len(self.product)
-        states = product.states
-        room = len(states.env_state)
-        if len(self.member) < room:
-            self._index = Index.of(self._index.key[: len(self)], room)
-            self.member = lengthen(self.member, room)
-            self.of_state = lengthen(self.of_state, room)
-        while self._done < count:
-            self._done, status = classify(
-                states.env_state, states.state, states.node, product.stacks, self.k, product.domain.states,
-                product.table.move.shape[0], self._done, count, self._index, self.of_state, self.member,
+        """Classify the states found since the last call; return the class of each state."""
+        product = self.product
+        room = len(product.states.env_state)
+        if len(self.arrays.member) < room:
+            self.arrays = ClassArrays(
+                Index.from_keys(self.arrays.keys.key[: len(self)], room),
+                lengthen(self.arrays.of_state, room),
+                lengthen(self.arrays.member, room),
+            )
+        machine_states = product.table.move.shape[0]
+        while self._classified < len(product):
+            self._classified, status = classify(
+                product.states, product.stacks, self.k, product.domain.states, machine_states,
+                self.arrays, self._classified,
             )  # fmt: skip
             if status != OK:
-                product.stacks = product.stacks.room(product.stacks.capacity)
-        return self.of_state
+                product.stacks = product.stacks.reserve(product.stacks.capacity)
+        return self.arrays.of_state
 
 
 Policy = dict[int, int]
@@ -94,145 +112,177 @@ Policy = dict[int, int]
 
 
 @dataclass(slots=True)
-class Loss:
-    """Bounds on the loss of the best k-policy from the start, and the best policy found.
-
-    The policy is about the classes that it reaches; others are not in it.
-    """
+class LossBounds:
+    """Bounds on the loss of the best k-policy from the start, and the best policy found."""
 
     low: float
     high: float
     policy: Policy
+    """The actions of the classes that it reaches."""
     classes: Classes = field(repr=False)
 
-    def rows(self) -> dict[Row, str]:
-        """The policy as a table: the action at each environment state, machine state and top of the stack."""
-        product, k = self.classes.product, self.classes.k
-        found = {}
+    def rows(self) -> dict[PolicyKey, str]:
+        """The policy as a table: the action for each environment state, machine state and top."""
+        product = self.classes.product
+        members = self.classes.arrays.member
+        rows = {}
         for klass, action in self.policy.items():
-            env_state, state, stack = name_state(product, int(self.classes.member[klass]))
-            found[env_state, state, stack[:k]] = product.domain.actions[action]
-        return found
+            env_state, state, stack = name_state(product, int(members[klass]))
+            rows[env_state, state, stack[: self.classes.k]] = product.domain.actions[action]
+        return rows
 
 
-def name_state(product: FiniteProduct, x: int) -> Row:
+def name_state(product: FiniteProduct, x: int) -> PolicyKey:
     """The environment state, machine state and stack of a product state."""
     return int(product.env_state[x]), product.machine_state(x), product.stack(x)
 
 
 def walk(
-    product: FiniteProduct, starts: Numbers, choose: Callable[[Numbers], Flags]
+    product: FiniteProduct, starts: Numbers, allow: Callable[[Numbers], Flags]
 ) -> Iterator[Numbers]:
-    """The states that are reached in 0, 1, 2, … steps, some of them again, and END; `choose` allows actions: [state, action]."""
-    reached, seen = np.unique(starts), np.array([END])
+    """Yield the states reached after 0, 1, 2, … steps, among them END.
+
+    Successors of a state are followed once only, but a state can be yielded again.
+
+    Args:
+        product: The product.
+        starts: The states to start from.
+        allow: Return [state, action]: True if the action may be taken.
+    """
+    reached = np.unique(starts)
+    followed = np.array([END])
     while reached.size:
         yield reached
-        new = np.setdiff1d(reached, seen)
-        seen = np.union1d(seen, new)
-        allowed = choose(new)
+        new = np.setdiff1d(reached, followed)
+        followed = np.union1d(followed, new)
+        allowed = allow(new)
         reached = np.unique(product.next[new][allowed])
 
 
 def walk_optimal(values: SolvedValues, starts: Numbers) -> Iterator[Numbers]:
-    """The same by optimal actions, expanding what is reached; moves must have no chance."""
+    """Walk by optimal actions, expanding states on the way. The moves must be deterministic."""
     product = values.product
 
-    def choose(states: Numbers) -> Flags:
+    def allow(states: Numbers) -> Flags:
         values.expand(product.expandable(states[~product.expanded[states]]))
         q = find_action_values(product, values.discount, values.value, states)
         best: Flags = q >= q.max(axis=1, keepdims=True) - values.tolerance
         return best & product.expanded[states, np.newaxis]
 
-    return walk(product, starts, choose)
+    return walk(product, starts, allow)
 
 
-Arrays = tuple[npt.NDArray[Any], ...]
-"""What a search knows of a partial policy."""
 Choices = tuple[int, int, "Choices"] | None
-"""The classes and actions of a partial policy, the last one first."""
+"""The choices of a partial policy as a linked list: class, action, earlier choices."""
+Node = TypeVar("Node", Playback, Floats)
+"""The data of a search about a partial policy."""
 
 
-class _BestFirst(ABC):
-    """Expand the partial policy with the highest key, until none is above the best complete policy.
+class _OpenPolicy(NamedTuple, Generic[Node]):
+    """A partial policy that may still be expanded. The heap compares the first two fields only."""
 
-    The key is a bound: no completion earns more.
-    """
+    rank: int
+    """Minus the key, in steps of a quarter of the tolerance."""
+    number: int
+    """Smaller for newer policies, which are expanded first among equal ranks."""
+    key: float
+    choices: Choices
+    node: Node
+
+
+class _BestFirst(ABC, Generic[Node]):
+    """Expand the partial policy with the highest key until no key is above the best return."""
 
     node_bytes: int
-    """Memory for a partial policy, about."""
+    """Approximate memory for a partial policy."""
 
     def __init__(self, values: ValuedProduct, k: int) -> None:
-        self.values, self.product, self.tolerance = values, values.product, values.tolerance
+        self.values = values
+        self.product = values.product
+        self.tolerance = values.tolerance
         self.discount = values.discount
         self.actions = range(len(self.product.domain.actions))
         self.classes = Classes(self.product, k)
-        self.policy, self.found = Policy(), -inf
-        """The best complete policy so far, and what it earns."""
+        self.policy = Policy()
+        """The best complete policy found."""
+        self.best_return = -inf
+        """Its expected return, or a lower bound of it."""
         self.error = values.slack
-        """More than the arithmetic of keys and of what policies earn can be wrong."""
+        """An upper bound on the rounding error of keys and returns."""
         self.nodes = 0
+        """The number of partial policies expanded."""
 
-    def keep(self, earned: float, reached: Numbers | Integers, actions: Integers) -> bool:
-        """Keep a complete policy if it is better than the best so far by more than a rounding.
+    def improves(self, policy_return: float) -> bool:
+        """Return True if a return is above the best one by more than rounding."""
+        return policy_return > self.best_return + self.tolerance / 16
+
+    def keep(self, policy_return: float, reached: Numbers | Integers, action: Integers) -> None:
+        """Keep a complete policy as the best one.
 
         Args:
-            earned: What it earns from the start.
+            policy_return: Its expected return.
             reached: The classes that it reaches.
-            actions: [class]
+            action: [class]: its actions.
         """
-        if not earned > self.found + self.tolerance / 16:
-            return False
-        self.found = earned
-        self.policy = dict(zip(reached.tolist(), actions[reached].tolist(), strict=True))
-        return True
+        self.best_return = policy_return
+        self.policy = dict(zip(reached.tolist(), action[reached].tolist(), strict=True))
 
     @abstractmethod
-    def begin(self, deadline: Deadline) -> Arrays:
-        """The arrays of the policy that chooses nothing yet."""
+    def root(self, deadline: Deadline) -> Node:
+        """The node of the policy without any action."""
 
     @abstractmethod
-    def narrow(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> float:
-        """Bring the arrays up to date with one more choice, in place; returns the key."""
+    def evaluate(self, policy: Policy, node: Node, deadline: Deadline) -> float:
+        """Update a parent's node in place for a policy with one more action; return the key."""
 
     @abstractmethod
-    def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
-        """The class to choose an action for next, if there is one."""
+    def branch(self, policy: Policy, node: Node, deadline: Deadline) -> int | None:
+        """The class to choose an action for next, or None if no choice would lower the key."""
 
-    def run(self, deadline: Deadline) -> Loss:
-        """Search until the best policy is known, time is up, or only the frontier keeps it from being known."""
-        made: list[tuple[Policy, Choices, Arrays]] = [({}, None, self.begin(deadline))]
-        heap: list[tuple[int, int, float, Choices, Arrays]] = []
-        numbers, bound = count(0, -1), -inf
-        most = MAX_BYTES // self.node_bytes
+    def run(self, deadline: Deadline) -> LossBounds:
+        """Search until the best policy is known, or time or memory is used up."""
+        children: list[tuple[Policy, Choices, Node]] = [({}, None, self.root(deadline))]
+        heap: list[_OpenPolicy[Node]] = []
+        numbers = count(0, -1)
+        bound = -inf
+        """The highest key of the policies that are not expanded."""
+        max_nodes = MAX_BYTES // self.node_bytes
         while True:
-            for policy, choices, arrays in made:
-                key = self.narrow(policy, arrays, deadline)
-                if key <= self.found + self.tolerance / 2:
-                    bound = max(bound, key)
-                else:  # of equal keys the latest comes first
+            for policy, choices, node in children:
+                key = self.evaluate(policy, node, deadline)
+                if self._can_beat_best(key):
                     rank = -ceil(4 * key / self.tolerance)
-                    heappush(heap, (rank, next(numbers), key, choices, arrays))
-            known = not heap or heap[0][2] <= self.found + self.tolerance / 2
-            full = len(heap) > most or len(self.product) > self.product.most_states
-            if known or full or (deadline.over and self.nodes):
+                    heappush(heap, _OpenPolicy(rank, next(numbers), key, choices, node))
+                else:
+                    bound = max(bound, key)
+            if not heap or not self._can_beat_best(heap[0].key):
                 break
-            _, _, key, choices, arrays = heappop(heap)
+            if len(heap) > max_nodes or len(self.product) > self.product.max_states:
+                break
+            if deadline.over and self.nodes:
+                break
+            parent = heappop(heap)
             self.nodes += 1
-            policy, made = _list_choices(choices), []
-            chosen = self.branch(policy, arrays, deadline)
-            if chosen is None:
-                bound = max(bound, key)
+            policy = _to_policy(parent.choices)
+            children = []
+            klass = self.branch(policy, parent.node, deadline)
+            if klass is None:
+                bound = max(bound, parent.key)
                 continue
             for action in self.actions:
-                copies = tuple(array.copy() for array in arrays)
-                made.append(({**policy, chosen: action}, (chosen, action, choices), copies))
-        bound = max(self.found, bound, *(node[2] for node in heap))
+                choices = (klass, action, parent.choices)
+                children.append(({**policy, klass: action}, choices, parent.node.copy()))
+        bound = max(self.best_return, bound, *(open_policy.key for open_policy in heap))
         low, high = self.values.start
-        least = max(0.0, low - bound - self.error)  # no k-policy earns more than `bound`
-        return Loss(least, high - self.found + self.error, self.policy, self.classes)
+        min_loss = max(0.0, low - bound - self.error)
+        max_loss = high - self.best_return + self.error
+        return LossBounds(min_loss, max_loss, self.policy, self.classes)
+
+    def _can_beat_best(self, key: float) -> bool:
+        return key > self.best_return + self.tolerance / 2
 
 
-def _list_choices(choices: Choices) -> Policy:
+def _to_policy(choices: Choices) -> Policy:
     policy = Policy()
     while choices is not None:
         klass, action, choices = choices
@@ -240,216 +290,269 @@ def _list_choices(choices: Choices) -> Policy:
     return policy
 
 
-class _PolicySearch(_BestFirst):
-    """Best-first search and local search, for moves without chance. The arrays: where the episode of each start stands, its weight, and the sums of `play`."""
+class _DeterministicSearch(_BestFirst[Playback]):
+    """Best-first search and local search for deterministic moves. Nodes are played episodes."""
 
-    def __init__(self, values: SolvedValues, k: int, before: Loss | None) -> None:
+    def __init__(self, values: SolvedValues, k: int, previous: LossBounds | None) -> None:
         super().__init__(values, k)
-        self.value = values
-        self.paid = self.product.average_over_starts(np.zeros(0))
+        self.solved = values
+        self.initial_reward = self.product.average_over_starts(np.zeros(0))
         self.node_bytes = 300 + 16 * len(self.product.starts)
-        self._stamp, self._mark = np.ones(1, np.int64), np.zeros(0, np.int64)
-        self._then, self._seen = np.zeros((0, 2)), np.zeros(0, np.bool_)
-        self._action = np.zeros(0, np.int32)
+        self._arrays = PolicyArrays(
+            action=np.zeros(0, np.int32),
+            reached=np.zeros(0, np.bool_),
+            stamp=np.ones(1, np.int64),
+            visit=np.zeros(0, np.int64),
+            at_visit=np.zeros((0, 2)),
+        )
         self._make_room()
         self._complete({})
-        if before is not None:
-            coarse = before.classes.update()[self.classes.member[: len(self.classes)]].tolist()
-            known = before.policy
-            self._complete({klass: known[one] for klass, one in enumerate(coarse) if one in known})
+        if previous is not None:
+            members = self.classes.arrays.member[: len(self.classes)]
+            coarse = previous.classes.update()[members].tolist()
+            self._complete(
+                {
+                    klass: previous.policy[previous_class]
+                    for klass, previous_class in enumerate(coarse)
+                    if previous_class in previous.policy
+                }
+            )
 
-    def begin(self, deadline: Deadline) -> Arrays:
-        self._improve(deadline.share(LOCAL))
-        return self._start()
+    def root(self, deadline: Deadline) -> Playback:
+        self._improve(deadline.share(IMPROVEMENT_SHARE))
+        return self._new_playback()
 
-    def narrow(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> float:
-        self._play(policy, arrays, complete=False)
-        at, weight, total = arrays
-        if (at == END).all():
+    def evaluate(self, policy: Policy, node: Playback, deadline: Deadline) -> float:
+        self._play(policy, node, complete=False)
+        stopped = node.state != END
+        if not stopped.any():
             self._complete(policy)
-        going = at != END
-        later = weight[going] * self.value.value[at[going]]
-        return float(total[EARNED] + total[DOUBT] + later.sum())
+        later = node.weight[stopped] * self.solved.value[node.state[stopped]]
+        return float(node.sums[RETURN] + node.sums[UNCERTAIN] + later.sum())
 
-    def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
-        if self.nodes % BETWEEN == 0 and self._complete(policy):
+    def branch(self, policy: Policy, node: Playback, deadline: Deadline) -> int | None:
+        if self.nodes % COMPLETION_PERIOD == 0 and self._complete(policy):
             self._improve(deadline.within(1.0))
-        at, weight, _ = arrays
-        going = at != END
-        if not going.any():
+        stopped = node.state != END
+        if not stopped.any():
             return None
-        return int(np.bincount(self._klass[at[going]], weight[going]).argmax())
+        klass = self._played.klass[node.state[stopped]]
+        return int(np.bincount(klass, node.weight[stopped]).argmax())
 
     def _improve(self, deadline: Deadline) -> None:
-        """Change the action of one class at a time, as long as that gains."""
-        better = True
-        while better:
-            better = False
+        """Local search: change the action of one class at a time until no change is better."""
+        improved = True
+        while improved:
+            improved = False
             for klass in list(self.policy):
                 for action in self.actions:
                     if deadline.over:
                         return
-                    better |= self._complete({**self.policy, klass: action})
+                    if self._complete({**self.policy, klass: action}):
+                        improved = True
 
     def _complete(self, policy: Policy) -> bool:
-        """Complete a policy greedily, and keep it if it is the best."""
-        episodes = self._start()
-        self._play(policy, episodes, complete=True)
-        reached = np.flatnonzero(self._seen)
-        self._seen[reached] = False
-        return self.keep(float(episodes[-1][EARNED]), reached, self._action)
+        """Complete a policy greedily and keep it if it is the best; return True if it is."""
+        playback = self._new_playback()
+        self._play(policy, playback, complete=True)
+        reached = np.flatnonzero(self._arrays.reached)
+        self._arrays.reached[reached] = False
+        policy_return = float(playback.sums[RETURN])
+        better = self.improves(policy_return)
+        if better:
+            self.keep(policy_return, reached, self._arrays.action)
+        return better
 
-    def _start(self) -> Arrays:
+    def _new_playback(self) -> Playback:
         """The episodes before their first step."""
-        total = np.zeros(TOTALS)
-        total[EARNED] = self.paid
-        return self.product.starts.copy(), self.product.start_probability.copy(), total
+        sums = np.zeros(SUMS)
+        sums[RETURN] = self.initial_reward
+        return Playback(self.product.starts.copy(), self.product.start_probability.copy(), sums)
 
-    def _play(self, policy: Policy, episodes: Arrays, *, complete: bool) -> None:
-        """Play episodes in place, expanding what is reached for the first time; if `complete`, greedily where the policy does not know."""
-        self._action.fill(-1)
-        self._action[list(policy)] = list(policy.values())
-        self._stamp[0] += 1
-        at, weight, total = episodes
-        cut = self.tolerance / (16 * len(at))
+    def _play(self, policy: Policy, playback: Playback, *, complete: bool) -> None:
+        """Play episodes in place, expanding the states they reach (see `play_kernel.play`)."""
+        self._arrays.action[: len(self.classes)] = -1
+        self._arrays.action[list(policy)] = list(policy.values())
+        self._arrays.stamp[0] += 1
+        state, weight, sums = playback
+        cut = self.tolerance / (16 * len(state))
         while True:
-            states, value, worst = self.product.states, self.value.value, self.values.worst
-            stuck = play(
-                states.next, states.reward, states.expanded, value, worst, self.discount, cut,
-                self._klass, self._action, complete, at, weight, total,
-                self._stamp, self._mark, self._then, self._seen,
-            )  # fmt: skip
+            stuck = play(self._played, self._arrays, playback, self.discount, cut, complete)
             if stuck < 0:
                 break
-            x = at[stuck]
-            expandable = self.product.expandable(at[stuck : stuck + 1])
+            expandable = self.product.expandable(state[stuck : stuck + 1])
             if expandable.size:
                 self.values.expand(expandable)
                 self._make_room()
-            else:  # nothing is known beyond
-                total[EARNED] += weight[stuck] * worst[x]
-                total[DOUBT] += weight[stuck] * (value[x] - worst[x])
-                at[stuck] = END
-        steps = total[STEPS] + 2 / (1 - self.discount) + len(at)
-        size = total[GROSS] + abs(self.paid)
-        rounding = 4 * EPSILON * float(steps * size)
+            else:  # the stack is too high: end the episode here
+                value = self.solved.value[state[stuck]]
+                floor = self.values.floor[state[stuck]]
+                sums[RETURN] += weight[stuck] * floor
+                sums[UNCERTAIN] += weight[stuck] * (value - floor)
+                state[stuck] = END
+        steps = sums[STEPS] + 2 / (1 - self.discount) + len(state)
+        magnitude = sums[MAGNITUDE] + abs(self.initial_reward)
+        rounding = 4 * EPSILON * float(steps * magnitude)
         self.error = max(self.error, self.values.error + rounding)
 
     def _make_room(self) -> None:
-        """Arrays by state and by class as long as the product needs."""
-        self._klass = self.classes.update()
-        room = len(self.product.states.env_state)
-        if len(self._mark) < room:
-            self._mark, self._then = lengthen(self._mark, room), lengthen(self._then, room)
-            self._action = lengthen(self._action, room, -1)
-            self._seen = lengthen(self._seen, room)
+        """Read the arrays of the product again, and make those of the policy as long."""
+        states = self.product.states
+        self._played = PlayedProduct(
+            next=states.next,
+            reward=states.reward,
+            expanded=states.expanded,
+            klass=self.classes.update(),
+            value=self.solved.value,
+            floor=self.values.floor,
+        )
+        room = len(states.env_state)
+        arrays = self._arrays
+        if len(arrays.visit) < room:
+            self._arrays = PolicyArrays(
+                lengthen(arrays.action, room, -1),
+                lengthen(arrays.reached, room),
+                arrays.stamp,
+                lengthen(arrays.visit, room),
+                lengthen(arrays.at_visit, room),
+            )
 
 
-class _Branching(_BestFirst):
-    """Branch and bound over the policies of an explored product, with chance. The array: [x] upper bounds."""
+class _BranchAndBound(_BestFirst[Floats]):
+    """Branch and bound over the k-policies of an explored product.
+
+    A node is [x]: upper bounds of the values if classes with an action allow only that action.
+    """
 
     def __init__(self, values: ValuedProduct, k: int) -> None:
         super().__init__(values, k)
         self.count = len(self.product)
         self.node_bytes = 300 + 8 * self.count
         self.klass = self.classes.update()[: self.count]
-        self._swept = sort_states(self.product, self.discount)
-        begin = np.zeros(self.count + 1)
-        np.add.at(begin, self.product.starts, self.product.start_probability)
-        self.visits = begin[:-1]
+        self._ordered = sort_states(self.product, self.discount)
 
-    def begin(self, deadline: Deadline) -> Arrays:
-        return (self.values.upper.copy(),)
+    def root(self, deadline: Deadline) -> Floats:
+        return self.values.upper.copy()
 
-    def narrow(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> float:
-        (upper,) = arrays
-        self.tighten(self.choices(policy), upper, 1.0, deadline)
-        return self.product.average_over_starts(upper)
+    def evaluate(self, policy: Policy, node: Floats, deadline: Deadline) -> float:
+        self.tighten(self.list_actions(policy), node, 1.0, deadline)
+        return self.product.average_over_starts(node)
 
-    def branch(self, policy: Policy, arrays: Arrays, deadline: Deadline) -> int | None:
-        """Complete the policy greedily, improve it, and keep it if it is the best."""
-        (upper,), choices = arrays, self.choices(policy)
-        gap = upper[:, np.newaxis] - find_action_values(self.product, self.discount, upper)
-        fixed = choices[self.klass]
-        cost = self._add_up(np.where(fixed >= 0, fixed, gap.argmin(axis=1)), gap)
-        complete = np.where(choices >= 0, choices, cost.argmin(axis=1))
-        conflict = np.where(choices >= 0, 0.0, cost.min(axis=1))
-        for _ in range(IMPROVEMENTS):
-            lower = self.values.worst[: self.count].copy()
+    def branch(self, policy: Policy, node: Floats, deadline: Deadline) -> int | None:
+        """Find the class with the greatest conflict, and try greedy completions of the policy.
+
+        The cost of an action in a class is the sum of its losses (by the upper bounds) over the
+        states of the class, weighted by visits. The conflict of a class is its smallest cost: it is
+        0 if one action is best in all its states.
+        """
+        chosen = self.list_actions(policy)
+        gap = node[:, np.newaxis] - find_action_values(self.product, self.discount, node)
+        fixed = chosen[self.klass]
+        cost = self._sum_by_class(np.where(fixed >= 0, fixed, gap.argmin(axis=1)), gap)
+        conflict = np.where(chosen >= 0, 0.0, cost.min(axis=1))
+        complete = np.where(chosen >= 0, chosen, cost.argmin(axis=1))
+        for _ in range(MAX_IMPROVEMENTS):
+            lower = self.values.floor[: self.count].copy()
             self.tighten(complete, lower, -1.0, deadline)
-            reached = np.unique(self.klass[self.find_reached(complete)])
-            if not self.keep(self.product.average_over_starts(lower), reached, complete):
+            policy_return = self.product.average_over_starts(lower)
+            if not self.improves(policy_return):
                 break
-            gain = self._add_up(
-                complete[self.klass], find_action_values(self.product, self.discount, lower)
-            )
-            complete = gain.argmax(axis=1)
+            self.keep(policy_return, np.unique(self.klass[self.find_reached(complete)]), complete)
+            q = find_action_values(self.product, self.discount, lower)
+            complete = self._sum_by_class(complete[self.klass], q).argmax(axis=1)
         klass = int(conflict.argmax())
         return klass if conflict[klass] > self.tolerance / 64 else None
 
-    def choices(self, policy: Policy) -> Integers:
+    def list_actions(self, policy: Policy) -> Integers:
         """[class]: the action of a partial policy, or -1."""
-        choices = np.full(len(self.classes), -1, np.int32)
-        choices[list(policy)] = list(policy.values())
-        return choices
+        actions = np.full(len(self.classes), -1, np.int32)
+        actions[list(policy)] = list(policy.values())
+        return actions
 
-    def _add_up(self, action: Integers, amount: Floats) -> Floats:
-        """[class, action]: the sum over the states of each class, weighted by how often a policy visits them (and a little more)."""
-        chosen = np.where(self.product.expanded, action, -1).astype(np.int32)
+    def _sum_by_class(self, action: Integers, amount: Floats) -> Floats:
+        """[class, action]: the sum over the states of a class, weighted by visits of `action` [x].
+
+        A tiny weight is added for states that are never visited.
+        """
         sweeps = int(min(10_000, 30 / (1 - self.discount) + 1))
-        steps, discount = self.product.steps, self.discount
-        weight = measure_occupancy(steps, discount, chosen, self.visits, sweeps) + 1e-15
+        weight = self.values.measure_visits(action, sweeps) + 1e-15
         total = np.zeros((len(self.classes), amount.shape[1]))
         np.add.at(total, self.klass, weight[:, np.newaxis] * amount)
         return total
 
     def tighten(self, policy: Integers, bound: Floats, sign: float, deadline: Deadline) -> None:
-        """Narrow upper (sign 1) or lower bounds (-1), in place, with one action allowed in some classes (-1: with all)."""
-        only, swept = policy[self.klass][self._swept.order, np.newaxis], self._swept
+        """Tighten bounds of the values under a partial policy by value iteration, in place.
+
+        Args:
+            policy: [class]: the only action allowed, or -1 if all are.
+            bound: [x]: upper bounds (sign 1) or lower bounds (sign -1).
+            sign: The kind of bounds.
+            deadline: When to stop.
+        """
+        ordered = self._ordered
+        only = policy[self.klass][ordered.order, np.newaxis]
         allowed = (only < 0) | (only == self.actions)
         value, error = iterate(
-            swept._replace(paid=np.where(allowed, swept.paid, -inf)),
+            ordered._replace(reward=np.where(allowed, ordered.reward, -inf)),
             self.discount, self.tolerance / 8, self.values.slack, bound, deadline,
         )  # fmt: skip
         bound[:] = sign * np.minimum(sign * bound, sign * value + error)
 
     def find_reached(self, policy: Integers) -> Numbers:
-        """The states that a policy reaches."""
+        """The states that a complete policy reaches."""
 
-        def choose(states: Numbers) -> Flags:
-            chosen: Flags = policy[self.klass[states], np.newaxis] == self.actions
-            return chosen & self.product.expanded[states, np.newaxis]
+        def allow(states: Numbers) -> Flags:
+            taken: Flags = policy[self.klass[states], np.newaxis] == self.actions
+            return taken & self.product.expanded[states, np.newaxis]
 
-        layers = list(walk(self.product, self.product.starts, choose))
+        layers = list(walk(self.product, self.product.starts, allow))
         return np.setdiff1d(np.concatenate(layers), END)
 
 
-def find_loss(values: ValuedProduct, k: int, before: Loss | None, deadline: Deadline) -> Loss:
-    """Bound what the best k-policy loses; `before`: what is known of a policy that sees less, or of this one."""
+def bound_loss(
+    values: ValuedProduct, k: int, previous: LossBounds | None, deadline: Deadline
+) -> LossBounds:
+    """Bound the loss of the best deterministic k-policy from the start.
+
+    Args:
+        values: The product and its values.
+        k: The number of symbols that the policy sees.
+        previous: An earlier result for this k or a smaller one, whose policy is tried first.
+        deadline: When to stop.
+    """
     if not isinstance(values, SolvedValues):
-        return _Branching(values, k).run(deadline)
-    found = _PolicySearch(values, k, before).run(deadline.share(SEARCHING))
-    if found.low <= values.tolerance < found.high:
-        ways = _explore_optimal(values, deadline)
-        found.low = max(found.low, _Branching(ways, k).run(deadline).low)
-    return found
+        return _BranchAndBound(values, k).run(deadline)
+    loss = _DeterministicSearch(values, k, previous).run(deadline.share(SEARCH_SHARE))
+    if loss.low <= values.tolerance < loss.high:
+        optimal = _explore_optimal(values, deadline)
+        loss.low = max(loss.low, _BranchAndBound(optimal, k).run(deadline).low)
+    return loss
 
 
 def _explore_optimal(values: SolvedValues, deadline: Deadline) -> SolvedValues:
-    """The product of optimal ways from the start: branching there shows where states that look alike need different actions."""
+    """The product of the optimal paths from the start.
+
+    Branching there finds states that look alike and need different actions.
+    """
     product = FiniteProduct(values.product.domain, values.product.machine, values.product.height)
-    ways = SolvedValues(values.solver, product)
-    for _ in walk_optimal(ways, product.starts):
+    optimal = SolvedValues(values.solver, product)
+    for _ in walk_optimal(optimal, product.starts):
         if len(product) > MAX_OPTIMAL_STATES or deadline.over:
             break
-    return ways
+    return optimal
 
 
-def bound_policy(values: ValuedProduct, loss: Loss, floor: Floats) -> tuple[Numbers, Floats]:
-    """The expanded states that a policy reaches, and [x]: lower bounds of the values if it is followed; `floor`: lower bounds that hold for every policy."""
-    branching = _Branching(values, loss.classes.k)
-    policy = branching.choices(loss.policy)
-    lower = np.array(floor[: branching.count])
-    branching.tighten(policy, lower, -1.0, Deadline())
-    reached = branching.find_reached(policy)
+def bound_policy(values: ValuedProduct, loss: LossBounds, floor: Floats) -> tuple[Numbers, Floats]:
+    """The expanded states that a policy reaches, and [x]: lower bounds of its values.
+
+    Args:
+        values: The product.
+        loss: The policy.
+        floor: [x]: lower bounds of the values of every policy.
+    """
+    search = _BranchAndBound(values, loss.classes.k)
+    policy = search.list_actions(loss.policy)
+    lower = np.array(floor[: search.count])
+    search.tighten(policy, lower, -1.0, Deadline())
+    reached = search.find_reached(policy)
     return reached[values.product.expanded[reached]], lower

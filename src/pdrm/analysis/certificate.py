@@ -1,10 +1,16 @@
-"""Certificates: what a small checker needs to see for itself that a k-policy loses at most so much.
+"""Certificates: data from which a small checker can verify a bound on the loss of a k-policy.
 
-An *upper function* bounds what a configuration is worth: γ times its value. An entry is about an environment state, a machine state and
-the symbols known from the top. If these are the whole stack, it is a number; if they are the top symbol alone, it is the greatest of a
-constant and of lines c + γᵗ w(e), with w(e) what the stack below is worth at the exit e. `ranges` says between which numbers w(e) is.
-About the start, `lower` bounds what the policy's own play is worth, for every configuration that it reaches.
-This file knows nothing of the solver: `certify` makes certificates, `checker` checks them.
+Certificates bound continuation values, that is γ times the value of a configuration.
+
+- `entries` define an *upper function*, an upper bound for every stack. An entry is for an
+  environment state, a machine state and the known symbols from the top. If these are the whole
+  stack, the bound is a constant. If only the top symbol is known, the bound is the maximum of a
+  constant and lines c + γᵗ w(e), where w(e) is the value of the stack below at the exit e.
+- `ranges` bound w(e).
+- `lower`, for the question `start`: lower bounds of the values of the certified policy, for every
+  configuration that it reaches.
+
+`certify` makes certificates and `checker` verifies them. This module does not depend on the solver.
 """
 
 from __future__ import annotations
@@ -35,39 +41,39 @@ AGAIN = (
 
 T = TypeVar("T")
 Stack = tuple[str, ...]
-Line = tuple[int, float, int, str]
-"""t, c, and the environment and machine state of the exit."""
-Entry = tuple[int, str, Stack, bool, float, tuple[Line, ...]]
-"""Environment state, machine state, known symbols, whether these are the whole stack, constant, lines."""
+CertificateLine = tuple[int, float, int, str]
+"""The affine line c + γᵗ w(s, u) as (t, c, s, u)."""
+Entry = tuple[int, str, Stack, bool, float, tuple[CertificateLine, ...]]
+"""Environment state, machine state, known symbols, True for a whole stack, constant, lines."""
 
 
-def demand(holds: bool, what: str) -> None:
-    """Raise a fault of the certificate unless this holds."""
+def demand(holds: bool, fault: str) -> None:
+    """Raise `BadCertificate` unless a condition holds."""
     if not holds:
-        raise BadCertificate(what, fix=AGAIN)
+        raise BadCertificate(fault, fix=AGAIN)
 
 
 @contextmanager
 def refuse_faults() -> Iterator[None]:
-    """Refuse entries that refer to each other without end, or from which a step is not defined."""
+    """Raise `BadCertificate` for circular entries and entries with an undefined step."""
     try:
         yield
     except UndefinedMove as error:
         raise BadCertificate(error.message, fix=AGAIN) from error
     except RecursionError as error:
-        raise BadCertificate("its entries refer to each other without end", fix=AGAIN) from error
+        raise BadCertificate("its entries refer to each other in a circle", fix=AGAIN) from error
 
 
-def need(value: T | None, what: str) -> T:
-    """The value; without one the certificate is at fault."""
+def require(value: T | None, fault: str) -> T:
+    """Return the value, or raise `BadCertificate` if it is None."""
     if value is None:
-        raise BadCertificate(what, fix=AGAIN)
+        raise BadCertificate(fault, fix=AGAIN)
     return value
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Certificate:
-    """The proof that a k-policy loses at most `bound`; `pdrm.check_k(…).certificate(k)` makes one.
+    """A proof that a k-policy loses at most `bound`, made by `pdrm.check_k(…).certificate(k)`.
 
     >>> from pdrm.analysis.k_search import check_k
     >>> proof = check_k("paint", k=[5]).certificate(5)
@@ -76,7 +82,7 @@ class Certificate:
     """
 
     question: str
-    """`start` or `everywhere`: where the policy begins."""
+    """`start` or `everywhere`: the states for which the loss is bounded."""
     k: int
     discount: float
     domain: str
@@ -85,42 +91,41 @@ class Certificate:
     """An upper bound on the policy's loss."""
     entries: tuple[Entry, ...]
     ranges: tuple[tuple[int, str, float, float], ...]
-    """Environment state, machine state, and the least and greatest worth of a stack there that was below others."""
+    """Environment state, machine state, and bounds of the value of a stack below popped symbols."""
     lower: tuple[tuple[int, str, Stack, float], ...]
-    """From the start: what the configurations that the policy reaches are worth at least if it is followed."""
+    """Environment state, machine state, stack, and a lower bound of its value under the policy."""
     policy: tuple[tuple[int, str, Stack, str], ...]
     """Environment state, machine state, the top k symbols, action."""
     files: dict[str, str] = field(default_factory=dict)
-    """The paths of the domain and the machine, as they were given: a hint, and not part of the proof."""
+    """The paths of the domain and the machine: a hint for `verify`, not part of the proof."""
 
     def __repr__(self) -> str:
         return f"<Certificate: {self.claim}>"
 
     @property
     def claim(self) -> str:
-        """The statement it proves, in words."""
-        where = (
-            "from the start" if self.question == "start" else "from every state that can be reached"
-        )
+        """The statement that it proves."""
+        where = "from every reachable state" if self.question == "everywhere" else "from the start"
         machine = "its machine" if self.machine is None else f"machine {self.machine}"
         task = f"{self.domain} with {machine}"
-        lost = f"a {self.k}-policy loses at most {self.bound:.3g}"
-        return f"{lost} {where} in {task}, discount {self.discount:g}"
+        loss = f"a {self.k}-policy loses at most {self.bound:.3g}"
+        return f"{loss} {where} in {task}, discount {self.discount:g}"
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON."""
+        """Write the certificate as JSON."""
         text = json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
         write_atomically(Path(path), text.encode())
 
 
 def load_certificate(path: str | Path) -> Certificate:
-    """Read a certificate; its size, shape and numbers are checked, not yet what it proves."""
+    """Read a certificate and check its size, types and numbers. `verify` checks the proof."""
     data = read_bytes(Path(path), MAX_CERTIFICATE_BYTES)
     try:
         record = parse_record(data)
         demand(record.pop("format", None) == FORMAT, f"{path} is not a certificate of this version")
-        kinds = get_type_hints(Certificate)
-        certificate = Certificate(**{name: _read(one, kinds[name]) for name, one in record.items()})
+        types = get_type_hints(Certificate)
+        fields = {name: _read(value, types[name]) for name, value in record.items()}
+        certificate = Certificate(**fields)
         demand(certificate.question in QUESTIONS, f"unknown question `{certificate.question}`")
     except MALFORMED:
         fault = f"{path} is not a certificate: a field is missing, unknown or of another type"
@@ -129,18 +134,21 @@ def load_certificate(path: str | Path) -> Certificate:
 
 
 def _read(value: Any, kind: Any) -> Any:
-    """A value of this type, from what JSON makes of it."""
+    """Convert a JSON value to this type; raise a ValueError if it does not fit."""
     if isinstance(kind, UnionType):  # with None
         return None if value is None else _read(value, kind.__args__[0])
-    inside = get_args(kind)
+    parts = get_args(kind)
     if get_origin(kind) is tuple and isinstance(value, list):
-        kinds = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
-        return tuple(_read(one, its) for one, its in zip(value, kinds, strict=True))
+        kinds = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
+        return tuple(_read(item, kind) for item, kind in zip(value, kinds, strict=True))
     if get_origin(kind) is dict and isinstance(value, dict):
-        return {_read(name, inside[0]): _read(one, inside[1]) for name, one in value.items()}
+        return {_read(key, parts[0]): _read(item, parts[1]) for key, item in value.items()}
     if kind is float and type(value) is int:
         value = float(value)
-    fits = type(value) is kind and (kind is not int or value in range(2**31))
-    if not fits or (kind is float and not isfinite(value)):
+    if type(value) is not kind:
+        raise ValueError
+    if kind is int and value not in range(2**31):
+        raise ValueError
+    if kind is float and not isfinite(value):
         raise ValueError
     return value

@@ -1,10 +1,18 @@
-"""The checker of certificates: what their policy loses at most, in fractions of the floats, with nothing of the solver.
+"""The certificate checker: an upper bound on the loss of a policy, in exact fractions.
 
-Let U be the upper function, and T U what one step makes of it: γ · max over actions of E[reward + U(next)]. If T U ≤ U + ε wherever
-an episode can come, no configuration is worth more than U + ε / (1 − γ). If the policy's own step from L is at least L − δ, following
-it is worth at least L − δ / (1 − γ). From the start L is listed; everywhere L is U itself. Stacks of any height are covered because
-U is the greatest of lines in what the stack below is worth, which lies in the ranges; that these hold follows from the bottom of the
-stack upwards.
+It does not use the solver. Let U be the upper function and T the Bellman operator,
+(T U)(x) = γ · max over actions of E[reward + U(next)].
+
+- If T U ≤ U + ε at every reachable configuration, no value is above U + ε / (1 − γ).
+- If one step of the policy from lower bounds L gives at least L − δ, the policy's values are at
+  least L − δ / (1 − γ). For the question `start`, L is listed. For `everywhere`, L is U.
+
+So the policy loses at most U − L + (ε + δ) / (1 − γ), divided by γ because certificates bound
+continuation values.
+
+This covers stacks of any height: U is a maximum of lines in the value of the stack below, which is
+within the ranges. That the ranges hold follows by induction from the bottom of the stack, because
+they contain the value of every top symbol over a stack within the ranges.
 """
 
 from __future__ import annotations
@@ -15,22 +23,36 @@ from fractions import Fraction
 from functools import cache, cached_property
 from pathlib import Path
 
-from pdrm.analysis.certificate import Certificate, demand, load_certificate, need, refuse_faults
-from pdrm.analysis.stepped_product import Exit, Row, SteppedProduct, View
+from pdrm.analysis.certificate import (
+    Certificate,
+    demand,
+    load_certificate,
+    refuse_faults,
+    require,
+)
+from pdrm.analysis.stepped_product import (
+    ActionOutcomes,
+    ControlState,
+    PartialState,
+    SteppedProduct,
+)
 from pdrm.errors import UnknownDomain, UnknownMachine
 from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import DomainLike, MachineLike, Task
 
-Lines = dict[tuple[Exit | None, int], Fraction]
-"""A worth: the greatest of the lines c + γᵗ w(exit), by exit and t. w(None) is 0, so that its c is a constant."""
+Envelope = dict[tuple[ControlState | None, int], Fraction]
+"""The maximum of lines c + γᵗ w(e), as c by (e, t). w(None) is 0, so that line is a constant."""
 CONSTANT = (None, 0)
+ZERO = Fraction(0)
 BITS = 1600
 """Powers of the discount are rounded to this many bits."""
 ROUNDING = Fraction(1, 1 << 400)
-"""More than this can change in a sum of floats, which are below 2 to the 1024; it is part of every bound."""
+"""An upper bound on the effect of this rounding on sums of floats (all below 2 to the 1024)."""
 MAX_LINE_LENGTH = 100_000
 Range = tuple[Fraction, Fraction]
+Segment = tuple[Fraction, Fraction, Fraction]
+"""The slope of a line, the left end of the interval where it is the highest, and its constant."""
 
 
 def verify(
@@ -38,12 +60,12 @@ def verify(
     task: Task | DomainLike | None = None,
     machine: MachineLike | None = None,
 ) -> str:
-    """Check a certificate; return what it proves, or raise `BadCertificate`.
+    """Check a certificate; return the statement it proves, or raise `BadCertificate`.
 
     Args:
         certificate: The certificate, or its file.
-        task: The task or its domain (default: the one that the certificate names).
-        machine: The machine, unless the domain comes with it or the certificate names it.
+        task: The task or its domain (default: the domain named in the certificate).
+        machine: The machine (default: the domain's, or the one named in the certificate).
 
     Example:
         >>> from pdrm.analysis.k_search import check_k
@@ -57,8 +79,8 @@ def verify(
         certificate = load_certificate(certificate)
     if not isinstance(task, Task) or machine is not None:
         files = {
-            name: str(folder / where) if (folder / where).is_file() else where
-            for name, where in certificate.files.items()
+            name: str(folder / file) if (folder / file).is_file() else file
+            for name, file in certificate.files.items()
         }
         if task is None and machine is None:
             machine = files.get("machine", certificate.machine)
@@ -70,41 +92,46 @@ def verify(
                 error.fix = "name its task: verify(certificate, task), or --domain and --machine"
             raise
     bound = Check(task, certificate).bound()
-    said = f"it says that the policy loses at most {certificate.bound:.3g}, and {float(bound):.3g} is proved"
-    demand(bound <= Fraction(certificate.bound), said)
+    demand(
+        bound <= Fraction(certificate.bound),
+        f"it claims a loss of at most {certificate.bound:.3g}, but proves {float(bound):.3g}",
+    )
     return certificate.claim
 
 
 class Check(SteppedProduct):
-    """One certificate and its task, stepped with the readable machine."""
+    """A certificate and its task, stepped with the readable machine."""
 
     def __init__(
         self, task: Task, certificate: Certificate, on_step: Callable[[], None] = lambda: None
     ) -> None:
-        """Read a certificate. `on_step` is called again and again; it may raise to end the check."""
+        """Read a certificate. `on_step` is called repeatedly and can raise to stop the check."""
         super().__init__(task.finite, task.pushdown)
         self.on_step = on_step
-        # caches that end with the check
-        self.power, self.worth = cache(self._find_power), cache(self._find_worth)
+        # caches that are freed with the check
+        self.power = cache(self._find_power)
+        self.upper = cache(self._find_upper)
         self.proof = certificate
         demand(self.domain.name == certificate.domain, f"it is about `{certificate.domain}`")
         demand(0 < certificate.discount < 1, "its discount is not between 0 and 1")
         self.discount = Fraction(certificate.discount)
-        self.entries: dict[View, Lines] = {}
-        for s, u, seen, whole, constant, lines in certificate.entries:
-            states = max(s, *(line[2] for line in lines), 0)
-            known = states < self.domain.states and u in self.machine.states
-            demand(known, f"unknown state {states}, {u}")
-            demand(not lines if whole else len(seen) == 1, "an entry knows too much of the stack")
-            worth: Lines = {CONSTANT: Fraction(constant)}
-            for t, c, s2, u2 in lines:
-                _raise(worth, ((s2, u2), t), Fraction(c))
-            self.entries[(s, u), (*seen, *[None] * whole)] = worth
-        self.range: dict[Exit | None, Range] = {None: (Fraction(0), Fraction(0))}
+        self.entries: dict[PartialState, Envelope] = {}
+        for s, u, symbols, whole, constant, lines in certificate.entries:
+            largest = max(s, *(line[2] for line in lines), 0)
+            known = largest < self.domain.states and u in self.machine.states
+            demand(known, f"unknown state {largest}, {u}")
+            fits = not lines if whole else len(symbols) == 1
+            demand(fits, "an entry is neither a whole stack without lines nor one symbol")
+            envelope: Envelope = {CONSTANT: Fraction(constant)}
+            for t, c, exit_s, exit_u in lines:
+                _add_line(envelope, ((exit_s, exit_u), t), Fraction(c))
+            end = (None,) if whole else ()
+            self.entries[(s, u), (*symbols, *end)] = envelope
+        self.range: dict[ControlState | None, Range] = {None: (ZERO, ZERO)}
         for s, u, low, high in certificate.ranges:
             self.range[s, u] = Fraction(low), Fraction(high)
-        self.lower: dict[View, Fraction] = {
-            ((s, u), (*stack, None)): Fraction(worth) for s, u, stack, worth in certificate.lower
+        self.lower: dict[PartialState, Fraction] = {
+            ((s, u), (*stack, None)): Fraction(value) for s, u, stack, value in certificate.lower
         }
         self.policy = {row[:3]: row[3] for row in certificate.policy}
         known = set(self.policy.values()) <= set(self.domain.actions)
@@ -114,63 +141,92 @@ class Check(SteppedProduct):
     def bound(self) -> Fraction:
         """An upper bound on the policy's loss."""
         for s, u, low, high in self.proof.ranges:
-            least, most = self.reach((s, u))
-            demand(low <= least and most <= high, f"the range at {_describe((s, u))} does not hold")
-        lost, short = Fraction(0), [Fraction(0)]
+            lowest, highest = self.range_of_tops((s, u))
+            holds = low <= lowest and highest <= high
+            demand(holds, f"the range at {_describe((s, u))} does not hold")
+        loss = ZERO
         if self.proof.question == "start":
-            for chance, view in self.begins():
-                lost += chance * (self.extremes(self.worth(*view))[1] - self.least(view))
-            short += [least - self.follow_lower(view) for view, least in self.lower.items()]
+            for probability, start in self.starts():
+                upper = self.extremes(self.upper(*start))[1]
+                loss += probability * (upper - self.lower_bound(start))
+            shortfalls = [value - self.back_up_lower(state) for state, value in self.lower.items()]
         else:
-            short += [self.measure_gap(view, self.choose(view)) for view in self.views()]
-        excess = [Fraction(0)]
-        for (e, symbols), worth in self.entries.items():
-            steps = [self.follow(row, symbols[1:]) for row in self.rows(e, symbols[0])]
-            excess += [self.exceed(step, worth) for step in steps]
-        repeated = (max(excess) + max(short)) / (1 - self.discount)
-        return max(Fraction(0), lost + repeated) / self.discount
+            shortfalls = [
+                self.measure_gap(state, self.chosen_action(state)) for state in self.checked()
+            ]
+        excesses = [
+            self.max_excess(self.back_up(action, symbols[1:]), envelope)
+            for (control, symbols), envelope in self.entries.items()
+            for action in self.outcomes(control, symbols[0])
+        ]
+        loss += max([*excesses, ZERO]) / (1 - self.discount)
+        loss += max([*shortfalls, ZERO]) / (1 - self.discount)
+        return max(ZERO, loss) / self.discount
 
-    # --- Views: where an episode may be
+    # --- States
 
-    def rest(self, e: Exit, symbols: TopSymbols) -> tuple[Fraction, View]:
-        """Where silent moves lead, and what they pay; they end at the latest when no symbol is known."""
-        (s, u), paid = e, Fraction(0)
+    def run_silent_moves(
+        self, control: ControlState, symbols: TopSymbols
+    ) -> tuple[Fraction, PartialState]:
+        """The state after the silent moves, and their reward; stops if no symbol is known."""
+        s, u = control
+        total = ZERO
         while symbols and (move := self.move(u, symbols[0], None)):
             reward, u, pushed = move
-            paid, symbols = paid + reward, pushed + symbols[1:]
-        return paid, ((s, u), symbols)
+            total += reward
+            symbols = pushed + symbols[1:]
+        return total, ((s, u), symbols)
 
     @cached_property
-    def occurring(self) -> list[View]:
-        """Every head that occurs, with as much of what lies below it as the policy sees."""
+    def occurring(self) -> list[PartialState]:
+        """The reachable heads, with as many symbols below as the policy sees."""
         size = max(1, self.proof.k)
 
-        def pile(symbols: TopSymbols, below: TopSymbols) -> tuple[TopSymbols, ...]:
+        def tops(symbols: TopSymbols, below: TopSymbols) -> tuple[TopSymbols, ...]:
+            """The top of the stack when each of these symbols is on top."""
             return tuple((symbols[i:] + below)[:size] for i in range(len(symbols)))
 
-        def moves(view: View) -> list[tuple[Exit, tuple[TopSymbols, ...]]]:
+        def moves(state: PartialState) -> list[tuple[ControlState, tuple[TopSymbols, ...]]]:
             self.on_step()
-            e, symbols = view
-            return [(to, pile(pushed, symbols[1:])) for to, pushed in self.after(e, symbols[0])]
+            control, symbols = state
+            return [
+                (after, tops(pushed, symbols[1:]))
+                for after, pushed in self.successors(control, symbols[0])
+            ]
 
-        return list(saturate(moves, [(e, pile(stack, ())) for _, (e, stack) in self.begins()]))
+        starts = [(control, tops(stack, ())) for _, (control, stack) in self.starts()]
+        return list(saturate(moves, starts))
 
     @cached_property
-    def tops(self) -> dict[Exit, set[str | None]]:
-        """The symbols that occur on top in each state."""
-        found: dict[Exit, set[str | None]] = {}
-        for e, symbols in self.occurring:
-            found.setdefault(e, set()).add(symbols[0])
-        return found
+    def tops(self) -> dict[ControlState, set[str | None]]:
+        """The top symbols that occur in each control state."""
+        tops: dict[ControlState, set[str | None]] = {}
+        for control, symbols in self.occurring:
+            tops.setdefault(control, set()).add(symbols[0])
+        return tops
 
-    def views(self) -> Iterator[View]:
-        """The views at which the action matters, wherever the policy begins: those that occur, or the stacks listed."""
+    def checked(self) -> Iterator[PartialState]:
+        """Yield the states whose action is compared with U, for the question `everywhere`.
+
+        These are all listed stacks or, if entries are for top symbols, all states that occur.
+        States without an entry in which all actions do the same are left out: nothing can be lost
+        there.
+        """
         every_stack = any(symbols[-1] is not None for _, symbols in self.entries)
-        listed = [*self.entries, *(view for _, view in self.begins())]
-        for view in self.occurring if every_stack else listed:
-            different = {frozenset(row) for row in self.rows(view[0], view[1][0])}
-            if len(different) > every_stack:  # at stacks not listed all actions must do the same
-                yield view
+        one_symbol = all(len(symbols) == 1 for _, symbols in self.entries)
+        demand(one_symbol or not every_stack, "entries are for top symbols and for whole stacks")
+        states = [*self.entries, *(state for _, state in self.starts())]
+        for state in self.occurring if every_stack else states:
+            control, symbols = state
+            listed = not every_stack or (control, symbols[:1]) in self.entries
+            different = {frozenset(action) for action in self.actions_at(state)}
+            if len(different) > 1 or (different and listed):
+                yield state
+
+    def actions_at(self, state: PartialState) -> tuple[ActionOutcomes, ...]:
+        """The outcomes of each action at a state; empty if no action can be taken."""
+        control, symbols = state
+        return self.outcomes(control, symbols[0])
 
     # --- The upper function
 
@@ -179,151 +235,175 @@ class Check(SteppedProduct):
         demand(0 <= t < MAX_LINE_LENGTH, "a line is too long")
         return Fraction(int(self.discount**t * (1 << BITS)), 1 << BITS)
 
-    def _find_worth(self, e: Exit | None, symbols: TopSymbols) -> Lines:
-        """The upper function at some symbols on top of a stack."""
+    def _find_upper(self, control: ControlState | None, symbols: TopSymbols) -> Envelope:
+        """The upper function with these symbols on top of a stack; control None is w(None) = 0.
+
+        Without an entry for all the symbols, the entry of the top symbol is composed with the upper
+        function of the symbols below.
+        """
         self.on_step()
-        if e is None:
-            return {CONSTANT: Fraction(0)}
-        paid, (e, symbols) = self.rest(e, symbols)
-        if e[1] in self.machine.final or (symbols and self.over(e)):
-            return {CONSTANT: paid}
+        if control is None:
+            return {CONSTANT: ZERO}
+        reward, (control, symbols) = self.run_silent_moves(control, symbols)
+        if control[1] in self.machine.final or (symbols and self.is_over(control)):
+            return {CONSTANT: reward}
         if not symbols:
-            return {(e, 0): paid}
-        found = self.entries.get((e, symbols))
-        if found is None:
-            head = self.entries.get((e, symbols[:1])) if len(symbols) > 1 else None
-            found = {}
-            for (to, t), c in need(head, f"{_describe(e, symbols)} is not listed").items():
-                for (after, more), gain in self.worth(to, symbols[1:]).items():
+            return {(control, 0): reward}
+        envelope = self.entries.get((control, symbols))
+        if envelope is None:
+            head = self.entries.get((control, symbols[:1])) if len(symbols) > 1 else None
+            head = require(head, f"{_describe(control, symbols)} is not listed")
+            envelope = {}
+            for (exit_state, t), c in head.items():
+                for (after, more), gain in self.upper(exit_state, symbols[1:]).items():
                     line = CONSTANT if after is None else (after, t + more)
-                    _raise(found, line, c + self.power(t) * gain)
-        return {line: paid + c for line, c in found.items()}
+                    _add_line(envelope, line, c + self.power(t) * gain)
+        return {line: reward + c for line, c in envelope.items()}
 
-    def follow(self, row: Row, below: TopSymbols) -> Lines:
-        """The upper function after an action, discounted; `below`: the symbols known below the top one."""
-        ways: list[Lines] = []
-        for one in row:
-            after = self.worth(one.exit, one.pushed + below).items()
-            later = {(e, t + (e is not None)): one.paid + c for (e, t), c in after}
-            ways.append({line: self.discount * c for line, c in later.items()})
-        if len(ways) == 1:
-            return ways[0]
-        most = (one.chance * self.extremes(way)[1] for one, way in zip(row, ways, strict=True))
-        return {CONSTANT: sum(most, Fraction(0))}
+    def back_up(self, action: ActionOutcomes, below: TopSymbols) -> Envelope:
+        """The discounted upper function after an action; `below`: the symbols below the top."""
+        envelopes: list[Envelope] = []
+        for outcome in action:
+            envelope: Envelope = {}
+            for (e, t), c in self.upper(outcome.control, outcome.pushed + below).items():
+                line = CONSTANT if e is None else (e, t + 1)
+                envelope[line] = self.discount * (outcome.reward + c)
+            envelopes.append(envelope)
+        if len(envelopes) == 1:
+            return envelopes[0]
+        expected = ZERO
+        for outcome, envelope in zip(action, envelopes, strict=True):
+            expected += outcome.probability * self.extremes(envelope)[1]
+        return {CONSTANT: expected}
 
-    def find_range(self, e: Exit | None) -> Range:
-        """Between which numbers the worth is of a stack below others at an exit."""
-        return need(self.range.get(e), f"the range of {_describe(e)} is missing")
+    def find_range(self, exit_state: ControlState | None) -> Range:
+        """The range of the value of the stack below at an exit."""
+        fault = f"the range of {_describe(exit_state)} is missing"
+        return require(self.range.get(exit_state), fault)
 
-    def extremes(self, worth: Lines) -> Range:
-        """The least and the greatest worth over the ranges."""
+    def extremes(self, envelope: Envelope) -> Range:
+        """The lowest and highest value of an envelope over the ranges."""
         ends = [
-            [c + self.power(t) * end for end in self.find_range(e)] for (e, t), c in worth.items()
+            [c + self.power(t) * end for end in self.find_range(e)]
+            for (e, t), c in envelope.items()
         ]
         return max(low for low, _ in ends) - ROUNDING, max(high for _, high in ends) + ROUNDING
 
-    def reach(self, e: Exit) -> Range:
-        """Between which numbers the worth is of whatever is on top at an exit, if what is below is in the ranges."""
-        ends = [self.extremes(self.worth(e, (top,))) for top in self.tops.get(e, ())]
-        ends = ends or [self.range[e]]
+    def range_of_tops(self, control: ControlState) -> Range:
+        """The range of values at a control state over all top symbols that occur."""
+        ends = [self.extremes(self.upper(control, (top,))) for top in self.tops.get(control, ())]
+        if not ends:
+            return self.range[control]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
-    def exceed(self, one: Lines, other: Lines) -> Fraction:
-        """The most by which one worth is above another, over the ranges.
+    def max_excess(self, envelope: Envelope, other: Envelope) -> Fraction:
+        """An upper bound on `envelope` − `other` over the ranges.
 
-        For one line every exit but its own is best at its least; along its own the difference is concave, and greatest at an end of the range
-        or where the other's highest line changes.
+        Each line of `envelope` is bounded on its own. For a line with exit e, the lines of `other`
+        with other exits count with their lowest value. The difference is then concave in w(e). Its
+        maximum is at an end of the range, or where the highest line of `other` changes.
         """
         self.on_step()
-        found = []
-        for e in {e for e, _ in one}:
-            own = [(self.power(t), c) for (at, t), c in other.items() if at == e]
+        excesses = []
+        for e in {e for e, _ in envelope}:
+            same_exit = [
+                (self.power(t), c) for (exit_state, t), c in other.items() if exit_state == e
+            ]
             rest = {line: c for line, c in other.items() if line[0] != e}
             if rest:
-                own.append((Fraction(0), self.extremes(rest)[0]))
+                same_exit.append((ZERO, self.extremes(rest)[0]))
             low, high = self.find_range(e)
-            highest = _find_highest(own, low, high)
-            for slope, c in [(self.power(t), c) for (at, t), c in one.items() if at == e]:
-                place = bisect_left(highest, (slope,))
-                v = highest[place][1] if place < len(highest) else high
-                steep, _, height = highest[min(place, len(highest) - 1)]
-                found.append(c + slope * v - height - steep * v)
-        return max(found) + 2 * ROUNDING
+            highest = _list_highest(same_exit, low, high)
+            for (exit_state, t), c in envelope.items():
+                if exit_state != e:
+                    continue
+                slope = self.power(t)
+                steeper = bisect_left(highest, (slope,))  # the first line at least as steep
+                w = highest[steeper][1] if steeper < len(highest) else high
+                other_slope, _, other_c = highest[min(steeper, len(highest) - 1)]
+                excesses.append(c + slope * w - other_c - other_slope * w)
+        return max(excesses) + 2 * ROUNDING
 
     # --- The policy
 
-    def see(self, view: View) -> tuple[int, str, tuple[str, ...]]:
-        """The part of a view that the policy sees."""
-        e, symbols = view
-        return *e, tuple(symbol for symbol in symbols[: self.proof.k] if symbol is not None)
+    def policy_input(self, state: PartialState) -> tuple[int, str, tuple[str, ...]]:
+        """The part of a state that the policy sees."""
+        (s, u), symbols = state
+        return s, u, tuple(symbol for symbol in symbols[: self.proof.k] if symbol is not None)
 
-    def choose(self, view: View) -> Row:
+    def chosen_action(self, state: PartialState) -> ActionOutcomes:
         """The outcomes of the policy's action."""
-        seen = self.see(view)
+        seen = self.policy_input(state)
         where = _describe(seen[:2], seen[2])
-        action = need(self.policy.get(seen), f"the policy has no action at {where}")
-        rows = self.rows(view[0], view[1][0])
-        demand(bool(rows), f"no action can be chosen at {where}")
-        return rows[self.domain.actions.index(action)]
+        name = require(self.policy.get(seen), f"the policy has no action at {where}")
+        actions = self.actions_at(state)
+        demand(bool(actions), f"no action can be chosen at {where}")
+        return actions[self.domain.actions.index(name)]
 
-    def measure_gap(self, view: View, row: Row) -> Fraction:
-        """The most by which an action is below the upper function at a view."""
-        e, symbols = view
-        demand(len(row) == 1 or symbols[-1] is None, "a view that may occur has chance")
-        return self.exceed(self.worth(e, symbols), self.follow(row, symbols[1:]))
+    def measure_gap(self, state: PartialState, action: ActionOutcomes) -> Fraction:
+        """The maximum amount by which an action is below the upper function at a state."""
+        control, symbols = state
+        deterministic = len(action) == 1
+        demand(deterministic or symbols[-1] is None, "an action is stochastic for unlisted stacks")
+        return self.max_excess(self.upper(control, symbols), self.back_up(action, symbols[1:]))
 
-    def follow_lower(self, view: View) -> Fraction:
-        """The policy's step by its lower bounds, discounted."""
-        total = Fraction(0)
-        for one in self.choose(view):
-            paid, after = self.rest(one.exit, one.pushed + view[1][1:])
-            total += one.chance * (one.paid + paid + self.least(after))
+    def back_up_lower(self, state: PartialState) -> Fraction:
+        """The discounted lower bound after the policy's action."""
+        total = ZERO
+        for outcome in self.chosen_action(state):
+            below = state[1][1:]
+            reward, after = self.run_silent_moves(outcome.control, outcome.pushed + below)
+            value = outcome.reward + reward + self.lower_bound(after)
+            total += outcome.probability * value
         return self.discount * total
 
-    def least(self, view: View) -> Fraction:
-        """A lower bound on the policy's worth: that listed, or what any policy gets."""
-        if self.over(view[0]):
-            return Fraction(0)
-        if view in self.lower:
-            return self.lower[view]
-        return need(self.worst, "silent moves are paid, and a configuration is not listed")
+    def lower_bound(self, state: PartialState) -> Fraction:
+        """A lower bound on the policy's value: the listed one, or the floor of every policy."""
+        if self.is_over(state[0]):
+            return ZERO
+        if state in self.lower:
+            return self.lower[state]
+        return require(self.floor, "silent moves are rewarded, and a configuration is not listed")
 
     @cached_property
-    def worst(self) -> Fraction | None:
-        """Every policy's worth is at least this, as each step pays at least the least; None if silent moves are paid."""
+    def floor(self) -> Fraction | None:
+        """A lower bound on every policy's value, or None if silent moves have rewards.
+
+        It is the value of repeating the smallest possible reward of a step.
+        """
         if any(rule.silent and rule.reward for rule in self.machine.transitions):
             return None
-        rules = [rule.reward for rule in self.machine.transitions if not rule.silent]
+        rewards = [rule.reward for rule in self.machine.transitions if not rule.silent]
         if self.machine.otherwise.action != "error":
-            rules.append(self.machine.otherwise.reward)
-        step = Fraction(float(self.domain.arrays.reward.min())) + Fraction(min(rules))
+            rewards.append(self.machine.otherwise.reward)
+        step = Fraction(float(self.domain.arrays.reward.min())) + Fraction(min(rewards))
         return self.discount * min(step, step / (1 - self.discount))
 
 
-def _describe(e: Exit | None, symbols: TopSymbols = ()) -> str:
-    """A view in words."""
-    return "state " + ", ".join([*map(str, e or ()), *filter(None, symbols)])
+def _describe(control: ControlState | None, symbols: TopSymbols = ()) -> str:
+    """A state for messages."""
+    return "state " + ", ".join([*map(str, control or ()), *filter(None, symbols)])
 
 
-def _raise(lines: Lines, line: tuple[Exit | None, int], c: Fraction) -> None:
-    """Add a line to a worth, unless a higher one with the same slope is there."""
-    lines[line] = max(c, lines.get(line, c))
+def _add_line(envelope: Envelope, line: tuple[ControlState | None, int], c: Fraction) -> None:
+    """Add a line, unless the envelope has a higher one with the same slope."""
+    envelope[line] = max(c, envelope.get(line, c))
 
 
-def _find_highest(
+def _list_highest(
     lines: list[tuple[Fraction, Fraction]], low: Fraction, high: Fraction
-) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """The lines that are the highest somewhere between two ends, from flat to steep, and where each begins: slope, begin, c."""
-    found = list[tuple[Fraction, Fraction, Fraction]]()
+) -> list[Segment]:
+    """The upper envelope of lines (slope, c) between `low` and `high`, from flat to steep."""
+    highest = list[Segment]()
     for slope, c in sorted(lines):
         begin = low
-        while found:
-            flat, earlier, height = found[-1]
-            begin = low if slope == flat else (height - c) / (slope - flat)
-            if begin > earlier:
+        while highest:
+            last_slope, last_begin, last_c = highest[-1]
+            begin = low if slope == last_slope else (last_c - c) / (slope - last_slope)
+            if begin > last_begin:
                 break
-            found.pop()
+            highest.pop()
             begin = low
-        if begin < high or not found:
-            found.append((slope, begin, c))
-    return found
+        if begin < high or not highest:
+            highest.append((slope, begin, c))
+    return highest

@@ -1,4 +1,4 @@
-"""The time a search may take, passed to whatever should stop in time."""
+"""Time limits of searches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from time import monotonic
 
 
 class Deadline:
-    """A moment after which a search returns the best it knows.
+    """A time after which a search returns its best result.
 
     >>> Deadline(None).left, Deadline(0.0).over
     (inf, True)
@@ -18,18 +18,18 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """The seconds left, at least 0."""
+        """The remaining seconds, at least 0."""
         return max(0.0, self._until - monotonic())
 
     @property
     def over(self) -> bool:
-        """True once no time is left."""
+        """True if no time is left."""
         return self.left <= 0.0
 
     def share(self, part: float) -> Deadline:
-        """A deadline after this part of the time that is left."""
-        return Deadline(None if self._until == inf else part * self.left)
+        """A deadline after a share of the remaining time."""
+        return Deadline(part * self.left)
 
     def within(self, seconds: float) -> Deadline:
-        """A deadline after a number of seconds, and no later than this one."""
+        """A deadline after `seconds`, but not later than this one."""
         return Deadline(min(seconds, self.left))

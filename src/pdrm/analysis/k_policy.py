@@ -1,4 +1,4 @@
-"""A k-policy as a table: the action for each environment state, machine state and top of the stack."""
+"""k-policies as tables from environment state, machine state and top symbols to actions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from pdrm.machines.transitions import Stack
 
 FORMAT = "pdrm k-policy 1"
 MAX_K = 1_000
-"""The largest k that is asked about."""
-Row = tuple[int, str, Stack]
-"""An environment state, a machine state and the symbols seen, top first."""
+PolicyKey = tuple[int, str, Stack]
+"""An environment state, a machine state and the visible symbols, top first."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KPolicy:
-    """A deterministic k-policy. It acts on what `task.env(k=…)` shows, as every policy does.
+    """A deterministic k-policy. It acts on the observations of `task.env(k=…)`.
 
     >>> policy = KPolicy(1, ("left", "right"), {(0, "u0", ("A",)): "right"})
     >>> policy.choose(0, "u0", ("A", "#")), len(policy)
@@ -38,7 +37,7 @@ class KPolicy:
 
     k: int
     actions: tuple[str, ...]
-    rows: Mapping[Row, str]
+    rows: Mapping[PolicyKey, str]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -47,25 +46,25 @@ class KPolicy:
         return f"<KPolicy of {len(self):,} rows, k = {self.k}>"
 
     def choose(self, state: int, machine_state: str, stack: Stack) -> int:
-        """The number of the action; the first one in a class that the policy does not reach."""
-        chosen = self.rows.get((state, machine_state, tuple(stack[: self.k])))
-        return 0 if chosen is None else self.actions.index(chosen)
+        """The number of the action, 0 if the table has no row."""
+        action = self.rows.get((state, machine_state, tuple(stack[: self.k])))
+        return 0 if action is None else self.actions.index(action)
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> int:
-        """The action in an environment of `task.env`; `info["machine"]` has the machine's state and the whole stack."""
-        shown = observation["observation"] if isinstance(observation, Mapping) else observation
+        """The action in an environment of `task.env`; `info["machine"]` has the configuration."""
+        env_state = observation["observation"] if isinstance(observation, Mapping) else observation
         machine = info["machine"]
-        return self.choose(int(np.asarray(shown)), machine["state"], tuple(machine["stack"]))
+        return self.choose(int(np.asarray(env_state)), machine["state"], tuple(machine["stack"]))
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON."""
+        """Write the policy as JSON."""
         rows = [[*row[:2], list(row[2]), action] for row, action in sorted(self.rows.items())]
         record = {"format": FORMAT, "k": self.k, "actions": list(self.actions), "rows": rows}
         write_atomically(Path(path), json.dumps(record, ensure_ascii=False).encode())
 
 
 def load_k_policy(path: str | Path) -> KPolicy:
-    """Read a policy that `KPolicy.save` wrote."""
+    """Read a policy written by `KPolicy.save`."""
     try:
         record = parse_record(read_bytes(Path(path), MAX_CERTIFICATE_BYTES))
         if record["format"] != FORMAT:
@@ -79,12 +78,12 @@ def load_k_policy(path: str | Path) -> KPolicy:
         raise BadPolicyFile(f"{path} is not a k-policy: {error}", fix="save it again") from None
 
 
-def check_ks(given: int | Iterable[int]) -> list[int]:
-    """One k, or some in order, each once."""
-    found = set()
-    for k in [given] if isinstance(given, int | str) else given:
+def check_ks(ks: int | Iterable[int]) -> list[int]:
+    """One or more values of k, sorted and without duplicates."""
+    checked = set()
+    for k in [ks] if isinstance(ks, int | str) else ks:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= MAX_K:
             fix = f"use integers from 0 to {MAX_K}, such as 0, 1, 2"
-            raise BadSetting(f"k is {k!r}, which is not a number of symbols to see", fix=fix)
-        found.add(int(k))
-    return sorted(found)
+            raise BadSetting(f"k is {k!r}, which is not a number of symbols", fix=fix)
+        checked.add(int(k))
+    return sorted(checked)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pdrm.analysis.best_policy import Loss
+from pdrm.analysis.best_policy import LossBounds
 from pdrm.analysis.certificate import Certificate
 from pdrm.analysis.certify import certify_everywhere, certify_start
-from pdrm.analysis.k_policy import KPolicy, Row
+from pdrm.analysis.k_policy import KPolicy, PolicyKey
 from pdrm.analysis.values import Interval, SolvedValues, ValuedProduct
 from pdrm.analysis.whole_stack import check_deterministic
-from pdrm.analysis.witness import Followed, Member
+from pdrm.analysis.witness import OptimalPlay, WitnessState
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, StochasticMoves
 from pdrm.files import FilePath
 from pdrm.task import Task
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 QUESTIONS = ("same_values", "everywhere", "start")
-HEADS = ("k", "the best deterministic k-policy loses", "in one step, at worst", "its table", "")
+HEADINGS = ("k", "the best deterministic k-policy loses", "in one step, at worst", "its table", "")
 SHADES = {YES: "#14532d", NO: "#b91c1c", UNDECIDED: "#a16207"}
 SMALL_LOSS = 0.01
-"""A k that loses at most this share of the value is recommended if none is known to be enough."""
-MAX_TO_LEARN, FEW_ROWS = 2, 2_000
-"""A table with more symbols in view and more rows learns slowly."""
-UNSAID = "not known"
+"""The relative loss up to which a k is recommended if none is known to be enough."""
+MAX_LEARNABLE_K, MAX_LEARNABLE_STATES = 2, 2_000
+"""A table that sees more symbols of a task with more states learns slowly."""
+NOT_KNOWN = "not known"
 UNKNOWN = (0.0, inf)
-"""The bounds of a loss of which nothing is known."""
+"""The bounds of an unknown loss."""
 
 
 class KRow(NamedTuple):
-    """The bounds of one k in words."""
+    """The verdicts and bounds of one k as text."""
 
     k: int
     same_values: str
@@ -58,55 +58,63 @@ class KAnswer:
     loss: Interval = UNKNOWN
     """The loss of the best deterministic k-policy from the start."""
     regret: Interval = UNKNOWN
-    """Its loss in one step, in the worst class of states."""
+    """The loss in one step, in the worst class of states."""
     spread: Interval = UNKNOWN
-    """The spread of values, or of the losses of actions, among states that look alike."""
-    found: Loss | None = None
+    """The maximum difference of values, or of actions' losses, among states that look alike."""
+    best: LossBounds | None = None
     """The best k-policy found."""
     proof: Certificate | None = None
     """The proof that this k is enough for every stack, reachable or not."""
-    witness: tuple[Member, ...] = ()
-    """States that look alike and have no best action in common; or two that differ in their values."""
+    witness: tuple[WitnessState, ...] = ()
+    """States that look alike without a common best action; or two with different values."""
 
     @property
-    def policy(self) -> dict[Row, str]:
-        """The best k-policy found: the action of each class that it reaches."""
-        return {} if self.found is None else self.found.rows()
+    def policy(self) -> dict[PolicyKey, str]:
+        """The actions of the best k-policy found, for the classes that it reaches."""
+        return {} if self.best is None else self.best.rows()
 
     @property
     def conflicts(self) -> bool:
-        """True if the states of the witness have no best action in common."""
-        best = [set(one.actions) for one in self.witness]
+        """True if the witness has states without a common best action."""
+        best = [set(state.actions) for state in self.witness]
         return bool(best) and not set.intersection(*best)
 
     def narrow(
         self, loss: Interval = UNKNOWN, regret: Interval = UNKNOWN, spread: Interval = UNKNOWN
     ) -> None:
-        """Sharpen bounds by others that hold as well."""
+        """Intersect the bounds with others."""
         self.loss = intersect(self.loss, loss)
         self.regret = intersect(self.regret, regret)
         self.spread = intersect(self.spread, spread)
 
     def judge(self, tolerance: float, step_tolerance: float) -> dict[str, str]:
-        """The verdict on each question; each implies the next."""
-        found = [
-            judge(self.spread, step_tolerance),
-            judge(self.regret, step_tolerance),
-            judge(self.loss, tolerance),
-        ]
-        for place, implied, verdict in ((1, 0, YES), (2, 1, YES), (1, 2, NO), (0, 1, NO)):
-            if found[place] == UNDECIDED and found[implied] == verdict:
-                found[place] = verdict
-        return dict(zip(QUESTIONS, found, strict=True))
+        """The verdict on each question.
+
+        A yes implies a yes to the questions after it, a no implies a no to the questions before it.
+        """
+        same_values = judge(self.spread, step_tolerance)
+        everywhere = judge(self.regret, step_tolerance)
+        start = judge(self.loss, tolerance)
+        if everywhere == UNDECIDED and same_values == YES:
+            everywhere = YES
+        if start == UNDECIDED and everywhere == YES:
+            start = YES
+        if everywhere == UNDECIDED and start == NO:
+            everywhere = NO
+        if same_values == UNDECIDED and everywhere == NO:
+            same_values = NO
+        return {"same_values": same_values, "everywhere": everywhere, "start": start}
 
 
-def intersect(one: Interval, other: Interval) -> Interval:
-    """Both bounds, each the sharper of two."""
-    return max(one[0], other[0]), min(one[1], other[1])
+def intersect(first: Interval, second: Interval) -> Interval:
+    """The numbers in both intervals."""
+    return max(first[0], second[0]), min(first[1], second[1])
 
 
 def judge(bounds: Interval, tolerance: float) -> str:
-    """Yes if the number is within the tolerance, no if it is above; nothing is proved if that is infinite.
+    """Yes if the number is at most the tolerance, no if it is above, else undecided.
+
+    An infinite tolerance decides nothing.
 
     >>> judge((0.0, 1e-12), 1e-9), judge((0.1, inf), 1e-9), judge((0.0, inf), 1e-9)
     ('yes', 'no', 'undecided')
@@ -133,27 +141,27 @@ class KReport:
     height: int | None = None
     """The highest stack that is explored."""
     value: Interval = (-inf, inf)
-    """The optimal value from the start, with the whole stack in view."""
+    """The optimal value from the start, for policies that see the whole stack."""
     tolerance: float = 0.0
-    """Losses from the start up to this count as none."""
+    """Losses from the start up to this count as 0."""
     step_tolerance: float = 0.0
-    """The same for regret and spread."""
+    """Regrets and spreads up to this count as 0."""
     steps: int | None = 0
-    """Regret and spread are about the states within this many steps (None: about all)."""
+    """Regret and spread cover the states within this many steps (None: all states)."""
     values: ValuedProduct | None = None
-    """The states that were explored."""
-    followed: Followed = Followed(0, None)
+    """The explored product."""
+    followed: OptimalPlay = OptimalPlay(0, None)
     ended: str = "time"
     """The reason the search ended: `decided`, `time`, `states` or `stopped`."""
 
     @property
     def states(self) -> int:
-        """Product states explored."""
+        """The number of explored product states."""
         return 0 if self.values is None else len(self.values.product)
 
     @property
     def certain(self) -> bool:
-        """True if moves have no chance."""
+        """True if the moves are deterministic."""
         try:
             check_deterministic(self.task.finite)
         except StochasticMoves:
@@ -167,185 +175,207 @@ class KReport:
 
     @property
     def verdicts(self) -> dict[int, dict[str, str]]:
-        """Yes, no or undecided for each k and question."""
+        """`yes`, `no` or `undecided` for each k and question."""
         return {
             k: answer.judge(self.tolerance, self.step_tolerance)
             for k, answer in self.answers.items()
         }
 
     def smallest(self, question: str) -> int | None:
-        """The smallest k that is proved enough."""
+        """The smallest k that is proved to be enough, or None."""
         if question not in QUESTIONS:
             fix = f"use one of {', '.join(QUESTIONS)}"
             raise BadSetting(f"unknown question `{question}`", fix=fix)
-        enough = (k for k, found in self.verdicts.items() if found[question] == YES)
+        enough = (k for k, verdict in self.verdicts.items() if verdict[question] == YES)
         return min(enough, default=None)
 
     @property
     def k(self) -> int | None:
-        """The smallest k that is proved enough from the start."""
+        """The smallest k that is proved to be enough from the start, or None."""
         return self.smallest("start")
 
     @property
     def recommended(self) -> int | None:
         """The k to train with; None for the whole stack.
 
-        One that is enough from the start alone is at least 1: without the stack, values of different stacks share a row.
+        A k that is only enough from the start is raised to at least 1, because with k = 0 the
+        values of all stacks share a row.
         """
-        verdicts = self.verdicts
-        proved_size = max(self.value[0], -self.value[1], 0.0)
+        verdicts = self.verdicts.items()
+        max_loss = SMALL_LOSS * max(self.value[0], -self.value[1], 0.0)
         enough = (
-            [k for k, found in verdicts.items() if found["everywhere"] == YES]
-            or [max(1, k) for k, found in verdicts.items() if found["start"] == YES]
-            or [k for k, (_, lost) in self.loss.items() if k and lost <= SMALL_LOSS * proved_size]
+            [k for k, verdict in verdicts if verdict["everywhere"] == YES]
+            or [max(1, k) for k, verdict in verdicts if verdict["start"] == YES]
+            or [k for k, (_, high) in self.loss.items() if k and high <= max_loss]
         )
-        chosen = min(enough, default=None)
-        if chosen is None or chosen <= MAX_TO_LEARN or not self.certain:
-            return chosen
-        return chosen if self.steps is None and self.states <= FEW_ROWS else None
+        best = min(enough, default=None)
+        if best is None or best <= MAX_LEARNABLE_K or not self.certain:
+            return best
+        explored = self.steps is None
+        return best if explored and self.states <= MAX_LEARNABLE_STATES else None
 
     def answer(self, k: int) -> KAnswer:
         """The answer for one k."""
         if k not in self.answers:
-            fix = f"ask about k = {k!r} as well"
-            raise BadSetting(f"k = {k!r} was not asked about", fix=fix)
+            fix = f"include k = {k!r} in the call of check_k"
+            raise BadSetting(f"the report has no k = {k!r}", fix=fix)
         return self.answers[k]
 
-    def witness(self, k: int) -> tuple[Member, ...]:
-        """States that look alike with k symbols and have no best action in common, up to one for each action.
+    def witness(self, k: int) -> tuple[WitnessState, ...]:
+        """States that look alike with k symbols and have no common best action.
 
-        If there are none, two whose values differ; empty if none are known.
+        If none are known, two states that look alike with different values, or nothing.
         """
         return self.answer(k).witness
 
     def policy(self, k: int) -> KPolicy:
-        """The best k-policy found. It acts, is saved and evaluated as any other policy."""
-        actions = self.task.finite.actions
-        return KPolicy(k, actions, self.answer(k).policy)
+        """The best k-policy found. It can be used, saved and evaluated like any other policy."""
+        return KPolicy(k, self.task.finite.actions, self.answer(k).policy)
 
     def certificate(self, k: int | None = None, question: str | None = None) -> Certificate:
-        """A proof of what a k-policy loses at most, which `pdrm.verify` checks.
+        """A proof of an upper bound on the loss of a k-policy. `pdrm.verify` checks it.
 
         Args:
-            k: The k (default: the recommended one).
-            question: "start" or "everywhere" (default: everywhere if that is proved to be nothing).
+            k: The k (default: the recommended k).
+            question: "start" or "everywhere" (default: "everywhere" if no loss is proved there).
         """
-        best = self.recommended
-        enough = [k for k, found in self.verdicts.items() if YES in found.values()]
-        first = best if best in self.answers else min(enough, default=next(iter(self.answers)))
-        answer = self.answer(first if k is None else k)
+        answer = self.answer(self._default_certified_k() if k is None else k)
         verdict = self.verdicts[answer.k]["everywhere"]
-        asked = question or ("everywhere" if verdict == YES else "start")
-        if asked not in QUESTIONS[1:]:
-            raise BadSetting(f"`{asked}` cannot be certified", fix="use start or everywhere")
+        question = question or ("everywhere" if verdict == YES else "start")
+        if question not in QUESTIONS[1:]:
+            raise BadSetting(f"`{question}` cannot be certified", fix="use start or everywhere")
         if self.height is not None:
             raise DoesNotApply(
-                "stacks are bounded, and certificates are about all", fix="leave `height` out"
+                "certificates are for all stacks, and `height` limits them",
+                fix="leave `height` out",
             )
-        if self.values is None or answer.found is None:
+        if self.values is None or answer.best is None:
             raise DoesNotApply(f"nothing is known of k = {answer.k} yet", fix="search longer")
         try:
-            if asked == "start":
-                return certify_start(self.task, self.values, answer.found)
+            if question == "start":
+                return certify_start(self.task, self.values, answer.best)
             return answer.proof or certify_everywhere(self.task, self.values, answer.k)
         except BadCertificate as error:
-            raise DoesNotApply(error.message, fix="ask about another k or question") from None
+            raise DoesNotApply(error.message, fix="use another k or question") from None
+
+    def _default_certified_k(self) -> int:
+        """The recommended k, else the smallest k with any yes, else the first k."""
+        recommended = self.recommended
+        if recommended in self.answers:
+            return recommended
+        enough = [k for k, verdict in self.verdicts.items() if YES in verdict.values()]
+        return min(enough, default=next(iter(self.answers)))
 
     def draw(self, path: FilePath | None = None, *, k: int | None = None) -> Plot:
         """Draw a witness.
 
         Args:
-            path: Where to write it as well (.svg, .png, .pdf).
-            k: Of which k (default: of the largest that has one with no best action in common, else of the largest that has one).
+            path: A file to write (.svg, .png, .pdf).
+            k: The k (default: the largest with conflicting states, else with any witness).
         """
         from pdrm.drawing.plots import Situation, witness_plot
 
-        shown = [one for one in self.answers.values() if one.witness and k in (None, one.k)]
-        if not shown:
+        answers = [
+            answer for answer in self.answers.values() if answer.witness and k in (None, answer.k)
+        ]
+        if not answers:
             raise DoesNotApply("there is no witness to draw", fix="print the report")
-        chosen = max(shown, key=lambda one: (one.conflicts, one.k))
-        drawn = [
+        answer = max(answers, key=lambda answer: (answer.conflicts, answer.k))
+        situations = [
             Situation(
-                one.env_state, one.state, one.stack, len(one.seen), one.describe_way(),
-                " or ".join(one.actions), _format_value(one.value),
+                state.env_state, state.state, state.stack, len(state.seen), state.describe_way(),
+                " or ".join(state.actions), _format_value(state.value),
             )
-            for one in chosen.witness
+            for state in answer.witness
         ]  # fmt: skip
-        title = f"{self.task.name}: these look alike with k = {chosen.k}"
-        return witness_plot(self.task.finite, drawn, title).saved(path)
+        title = f"{self.task.name}: these look alike with k = {answer.k}"
+        return witness_plot(self.task.finite, situations, title).saved(path)
 
     def table(self) -> Rows[KRow]:
-        """The answers as rows, one for each k; `.frame()` makes a pandas frame of them."""
+        """The answers as rows, one for each k; `.frame()` returns a pandas DataFrame."""
         from pdrm.drawing.rows import Rows
 
         rows = [
-            KRow(k, **found, loss=self._format_loss(k), regret=self._format_regret(k))
-            for k, found in self.verdicts.items()
+            KRow(k, **verdict, loss=self._format_loss(k), regret=self._format_regret(k))
+            for k, verdict in self.verdicts.items()
         ]
         return Rows(len(rows), rows.__getitem__)
 
     def __repr__(self) -> str:
         enough = "not known" if self.k is None else str(self.k)
-        return f"<KReport of {self.task.name} with {self.task.pushdown.name}: smallest k from the start {enough}>"
+        task = f"{self.task.name} with {self.task.pushdown.name}"
+        return f"<KReport of {task}: smallest k from the start {enough}>"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self, colour: Callable[[str, str], str] = lambda text, _: text) -> list[str]:
-        """The printed report; `colour`: gives a text the colour of a verdict."""
+        """The printed report; `colour(text, verdict)` colours a text by its verdict."""
         table = ["  ".join(cells).rstrip() for cells in self._list_cells(colour)]
-        found = [self._headline(), *table, *self._list_notes()]
-        if telling := [answer for answer in self.answers.values() if answer.conflicts]:
-            found.append(f"these look alike with k = {telling[-1].k}:")
-            found += [f"  {one}" for one in telling[-1].witness]
-        return found
+        lines = [self._headline(), *table, *self._list_notes()]
+        conflicting = [answer for answer in self.answers.values() if answer.conflicts]
+        if conflicting:
+            answer = conflicting[-1]
+            lines.append(f"these look alike with k = {answer.k}:")
+            lines += [f"  {state}" for state in answer.witness]
+        return lines
 
     def _headline(self) -> str:
-        machine = self.task.pushdown.name
-        said = f"{self.task.name} with machine {machine}, discount {self.discount:g}:"
-        said += f" the optimal value is {_format_value(self.value)}"
+        task = f"{self.task.name} with machine {self.task.pushdown.name}"
+        headline = (
+            f"{task}, discount {self.discount:g}: the optimal value is {_format_value(self.value)}"
+        )
         if self.followed.ends:
-            plural = "s" * (self.followed.steps != 1)
-            said += f", optimal play takes {self.followed.steps:,} step{plural}"
+            steps = "1 step" if self.followed.steps == 1 else f"{self.followed.steps:,} steps"
+            headline += f", optimal play takes {steps}"
         elif self.followed.ends is False:
-            said += ", optimal play never ends"
-        return said
+            headline += ", optimal play never ends"
+        return headline
 
     def _list_cells(self, colour: Callable[[str, str], str]) -> list[list[str]]:
-        """The heads of the table and its rows, each column of one width."""
-        answers, best = self.table(), self.recommended
-        cells: list[Sequence[str]] = [HEADS]
-        for one in answers:
-            size = f"{len(self.answers[one.k].policy):,} rows"
-            mark = "<- train with this" * (one.k == best)
-            cells.append([str(one.k), one.loss, one.regret, size, mark])
+        """The headings and rows of the table, padded to the widths of the columns."""
+        table, recommended = self.table(), self.recommended
+        cells: list[Sequence[str]] = [HEADINGS]
+        for row in table:
+            size = f"{len(self.answers[row.k].policy):,} rows"
+            mark = "<- train with this" if row.k == recommended else ""
+            cells.append([str(row.k), row.loss, row.regret, size, mark])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        rows = [list(map(str.ljust, row, widths)) for row in cells]
-        for row, one in zip(rows[1:], answers, strict=True):
-            row[1] = colour(row[1], one.start)
-            row[2] = colour(row[2], one.everywhere)
-        return rows
+        padded = [list(map(str.ljust, row, widths)) for row in cells]
+        for texts, row in zip(padded[1:], table, strict=True):
+            texts[1] = colour(texts[1], row.start)
+            texts[2] = colour(texts[2], row.everywhere)
+        return padded
 
     def _list_notes(self) -> list[str]:
         notes = [
-            f"losses below {self.tolerance:.2g} (from the start) and {self.step_tolerance:.2g} (in one step) count as nothing"
+            f"losses below {self.tolerance:.2g} (from the start) and {self.step_tolerance:.2g}"
+            " (in one step) count as nothing"
         ]
         limit = self.task.finite.step_limit
         if self.followed.exceeds(limit):
             notes.append(
                 f"an episode is truncated after {limit:,} steps, before optimal play is over:"
-                " raise the step limit, or change what the task pays"
+                " raise the step limit, or change the rewards of the task"
             )
-        if self.recommended is None:
-            how = "the agent `summary`" if self.certain else "k = full"
+        recommended = self.recommended
+        if recommended is None:
+            agent = "the agent `summary`" if self.certain else "k = full"
             longer = "" if self.ended == "decided" else "search longer, or "
-            notes.append(f"no k is known to be enough: {longer}train with the whole stack ({how})")
-        alike = [k for k, answer in self.answers.items() if answer.spread[0] <= self.step_tolerance]
-        best = self.recommended
-        if best in self.answers and best not in alike and (safe := [k for k in alike if k > best]):
             notes.append(
-                f"if it learns badly, try k = {min(safe)}: no states that look alike to it were found to differ in value"
+                f"no k is known to be enough: {longer}train with the whole stack ({agent})"
             )
+        if recommended in self.answers:
+            alike = [
+                k
+                for k, answer in self.answers.items()
+                if k >= recommended and answer.spread[0] <= self.step_tolerance
+            ]
+            if alike and recommended not in alike:
+                notes.append(
+                    f"if it learns badly, try k = {min(alike)}: no states that look alike to it"
+                    " were found to differ in value"
+                )
         return notes
 
     def _format_loss(self, k: int) -> str:
@@ -357,10 +387,10 @@ class KReport:
         answer = self.answers[k]
         if self.verdicts[k]["everywhere"] == YES:
             return "nothing, for every stack" if answer.proof is not None else "nothing, proved"
-        found = _format_bounds(answer.regret, self.step_tolerance)
-        if found == UNSAID and self.steps and isinstance(self.values, SolvedValues):
+        text = _format_bounds(answer.regret, self.step_tolerance)
+        if text == NOT_KNOWN and self.steps and isinstance(self.values, SolvedValues):
             return f"0 within {self.steps:,} steps"
-        return found
+        return text
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture, table
@@ -369,24 +399,23 @@ class KReport:
         def colour(text: str, verdict: str) -> str:
             return html("span", text, style=f"color: {SHADES[verdict]}; font-weight: 600")
 
-        heads, *rows = self._list_cells(colour)
-        whole = [html("p", self._headline()), table(heads, rows)]
-        whole += [html("p", note) for note in self._list_notes()]
+        headings, *rows = self._list_cells(colour)
+        parts = [html("p", self._headline()), table(headings, rows)]
+        parts += [html("p", note) for note in self._list_notes()]
         plot = plot_bytes(self.plot(), "svg")
-        caption = "What the best deterministic k-policy loses, by k."
-        whole.append(picture(plot, "svg", "loss", caption))
+        parts.append(picture(plot, "svg", "loss", "Loss of the best deterministic k-policy, by k."))
         if any(answer.conflicts for answer in self.answers.values()):
-            drawn = plot_bytes(self.draw(), "svg")
-            whole.append(picture(drawn, "svg", "witness", "Why not: these look alike."))
-        return "".join(whole)
+            witness = plot_bytes(self.draw(), "svg")
+            parts.append(picture(witness, "svg", "witness", "Why not: these look alike."))
+        return "".join(parts)
 
     def plot(self) -> Plot:
         """The loss by k: a bar between its bounds."""
         from pdrm.drawing.plots import loss_plot
 
         losses = [
-            (k, (0.0, 0.0) if found["start"] == YES else self.loss[k])
-            for k, found in self.verdicts.items()
+            (k, (0.0, 0.0) if verdict["start"] == YES else self.loss[k])
+            for k, verdict in self.verdicts.items()
         ]
         return loss_plot(losses, f"{self.task.name}: loss of the best k-policy")
 
@@ -417,7 +446,7 @@ class KReport:
             "k": rows,
             "recommended": self.recommended,
             "witnesses": {
-                str(k): [one._asdict() for one in answer.witness]
+                str(k): [state._asdict() for state in answer.witness]
                 for k, answer in self.answers.items()
             },
             "states": self.states,
@@ -426,7 +455,7 @@ class KReport:
 
 
 def _list_bounds(bounds: Interval) -> list[float | None]:
-    """Two bounds as JSON values; one that is not known is null."""
+    """Two bounds as JSON values; unknown bounds are null."""
     return [bound if isfinite(bound) else None for bound in bounds]
 
 
@@ -445,7 +474,7 @@ def _format_bounds(bounds: Interval, tolerance: float) -> str:
     if low <= tolerance:
         low = 0.0
     if high == inf:
-        return f"{low:.4g} or more" if low else UNSAID
+        return f"{low:.4g} or more" if low else NOT_KNOWN
     if high - low <= max(tolerance, 1e-4 * abs(high)):
         return f"{(low + high) / 2:.4g}"
     return f"{low:.4g} to {high:.4g}"

@@ -1,7 +1,7 @@
-"""The greatest loss of a k-policy in one step (regret), and how much values differ among states that look alike (spread).
+"""Regret, the loss of a k-policy in one step, and spread, the difference of values in a class.
 
-Both are greatest over the classes of states with equal environment state, machine state and top k symbols, so that the states
-explored give lower bounds. Upper bounds are known if everything was explored.
+Both are maxima over the classes of states with equal environment state, machine state and top k
+symbols. The explored states give lower bounds. Upper bounds are known if everything was explored.
 """
 
 from __future__ import annotations
@@ -23,23 +23,26 @@ MAX_LOOP_LENGTH = 4
 
 
 class Regret(NamedTuple):
-    """Regret and spread of one k, with the states that prove the regret's lower bound."""
+    """Regret and spread of one k, with the states that prove the lower bounds."""
 
     regret: Interval
     spread: Interval
-    members: tuple[int, ...] = ()
-    """States that look alike and have no best action in common, up to one for each action."""
-    different: tuple[int, ...] = ()
-    """Two states that look alike and differ in their values."""
+    conflicting: tuple[int, ...] = ()
+    """States of a class without a common best action, up to one for each action."""
+    different_values: tuple[int, ...] = ()
+    """Two states of a class with different values."""
 
 
 def measure_gaps(values: ValuedProduct) -> tuple[Floats, Floats]:
-    """[x, action]: by how much an action is worth less than the best one, at least and at most; 0 and infinity if not explored."""
+    """[x, action]: lower and upper bounds of the value minus the action's value.
+
+    They are 0 and infinity in unexpanded states.
+    """
     lower, upper = values.lower, values.upper
     product, discount = values.product, values.discount
-    least = lower[:, np.newaxis] - find_action_values(product, discount, upper)
-    most = upper[:, np.newaxis] - find_action_values(product, discount, lower)
-    return np.maximum(0.0, least), np.where(product.expanded[:, np.newaxis], most, np.inf)
+    low = lower[:, np.newaxis] - find_action_values(product, discount, upper)
+    high = upper[:, np.newaxis] - find_action_values(product, discount, lower)
+    return np.maximum(0.0, low), np.where(product.expanded[:, np.newaxis], high, np.inf)
 
 
 def measure_regret(values: ValuedProduct, k: int, gaps: tuple[Floats, Floats]) -> Regret:
@@ -48,96 +51,119 @@ def measure_regret(values: ValuedProduct, k: int, gaps: tuple[Floats, Floats]) -
     klass = classes.update()[: len(values.product)]
     if not len(classes):
         return Regret((0.0, 0.0), (0.0, 0.0))
-    (least, most), tolerance = gaps, values.step_tolerance
+    low_gap, high_gap = gaps
+    tolerance = values.step_tolerance
     order = np.argsort(klass, kind="stable")
     first = np.searchsorted(klass[order], np.arange(len(classes)))
 
-    def bound(gap: Floats, nearest: Floats, high: Floats, low: Floats) -> tuple[Floats, Floats]:
-        """Regret and spread of each class."""
-        worst = np.maximum.reduceat(gap[order], first)
-        optimal = np.minimum.reduceat(nearest[order], first) <= tolerance
-        width = np.maximum.reduceat(high[order], first) - np.minimum.reduceat(low[order], first)
-        return worst.min(axis=1), np.maximum(width, np.where(optimal, worst, 0.0).max(axis=1))
+    def bound(gap: Floats, other_gap: Floats, high: Floats, low: Floats) -> tuple[Floats, Floats]:
+        """[class]: regret and spread, lower bounds if `gap` is the low gap, else upper bounds.
 
-    regret, spread = bound(least, most, values.lower, values.upper)
-    highs = [inf, inf]
+        The spread includes the gaps of actions that are optimal somewhere in the class.
+        """
+        max_gap = np.maximum.reduceat(gap[order], first)
+        optimal = np.minimum.reduceat(other_gap[order], first) <= tolerance
+        width = np.maximum.reduceat(high[order], first) - np.minimum.reduceat(low[order], first)
+        spread = np.maximum(width, np.where(optimal, max_gap, 0.0).max(axis=1))
+        return max_gap.min(axis=1), spread
+
+    regret, spread = bound(low_gap, high_gap, values.lower, values.upper)
+    max_regret, max_spread = inf, inf
     if values.closed:
-        highs = [float(each.max()) for each in bound(most, least, values.upper, values.lower)]
+        regret_bound, spread_bound = bound(high_gap, low_gap, values.upper, values.lower)
+        max_regret, max_spread = float(regret_bound.max()), float(spread_bound.max())
     return Regret(
-        (float(regret.max()), highs[0]),
-        (float(spread.max()), highs[1]),
-        _find_members(np.flatnonzero(klass == regret.argmax()), least, tolerance),
-        _find_different(np.flatnonzero(klass == spread.argmax()), values),
+        (float(regret.max()), max_regret),
+        (float(spread.max()), max_spread),
+        _find_conflicting(np.flatnonzero(klass == regret.argmax()), low_gap, tolerance),
+        _find_different_values(np.flatnonzero(klass == spread.argmax()), values),
     )
 
 
-def _find_members(states: Numbers, least: Floats, tolerance: float) -> tuple[int, ...]:
-    """A small set of states in which every action is worse than the best by more than the tolerance somewhere."""
-    bad = least[states] > tolerance
+def _find_conflicting(states: Numbers, low_gap: Floats, tolerance: float) -> tuple[int, ...]:
+    """A small subset of states in which every action is suboptimal somewhere; empty if none exists.
+
+    States are chosen greedily, like sets of a set cover.
+    """
+    bad = low_gap[states] > tolerance
     if not bad.any(axis=0).all():
         return ()
     patterns, first = np.unique(bad, axis=0, return_index=True)
-    left, chosen = np.ones(bad.shape[1], np.bool_), list[int]()
-    while left.any():
-        best = int((patterns & left).sum(axis=1).argmax())
+    uncovered = np.ones(bad.shape[1], np.bool_)
+    chosen = list[int]()
+    while uncovered.any():
+        best = int((patterns & uncovered).sum(axis=1).argmax())
         chosen.append(int(states[first[best]]))
-        left &= ~patterns[best]
+        uncovered &= ~patterns[best]
     return tuple(sorted(chosen))
 
 
-def _find_different(states: Numbers, values: ValuedProduct) -> tuple[int, ...]:
-    """Two states whose values are certainly different, if there are such."""
+def _find_different_values(states: Numbers, values: ValuedProduct) -> tuple[int, ...]:
+    """Two states whose values are proved to differ; empty if there are none."""
     lower, upper = values.lower, values.upper
     high, low = int(states[lower[states].argmax()]), int(states[upper[states].argmin()])
     return (high, low) if lower[high] - upper[low] > values.step_tolerance else ()
 
 
-def explore(values: ValuedProduct, most: int, depth: int | None, deadline: Deadline) -> None:
-    """Expand the nearest states, layer by layer, to a depth or up to a number of states."""
+def explore(values: ValuedProduct, max_states: int, depth: int | None, deadline: Deadline) -> None:
+    """Expand the nearest states, layer by layer, up to a depth or a number of states."""
     product = values.product
-    while len(product) < min(most, product.most_states) and not deadline.over:
-        edge = product.expandable(product.frontier)
-        depths = product.states.depth[edge]
-        if not edge.size or (depth is not None and depths.min() >= depth):
+    while len(product) < min(max_states, product.max_states) and not deadline.over:
+        frontier = product.expandable(product.frontier)
+        depths = product.states.depth[frontier]
+        if not frontier.size or (depth is not None and depths.min() >= depth):
             break
-        values.expand(edge[depths == depths.min()][:most])
-    values.settle()
+        values.expand(frontier[depths == depths.min()][:max_states])
+    values.refine()
 
 
-def search_witnesses(values: SolvedValues, ks: list[int], most: int, deadline: Deadline) -> None:
-    """Follow pairs of states that differ in the stack alone on one random way, which may make their top k symbols equal.
-
-    It ends with the time, and once every k is known to fail somewhere.
-    """
-    generator, left, product = np.random.default_rng(0), list(ks), values.product
-    while left and not deadline.over and len(product) < min(most, product.most_states):
-        for k in (left[-1], left[0]):
-            one = generator.choice(np.flatnonzero(product.expanded), PAIRS)
-            seen = Classes(product, 0).update()[: len(product)]
-            order = np.argsort(seen, kind="stable")
-            begin = np.searchsorted(seen[order], seen[one], "left")
-            end = np.searchsorted(seen[order], seen[one], "right")
-            pairs = np.stack([one, order[generator.integers(begin, end)]])
-            _walk(values, pairs, int(generator.integers(k + 1, 2 * k + 8)), generator)
-        gaps = measure_gaps(values)
-        found = {k: measure_regret(values, k, gaps).regret[0] for k in left}
-        left = [k for k, regret in found.items() if regret <= values.step_tolerance]
-
-
-def _walk(
-    values: ValuedProduct, here: Numbers, length: int, generator: np.random.Generator
+def search_witnesses(
+    values: SolvedValues, ks: list[int], max_states: int, deadline: Deadline
 ) -> None:
-    """Expand what random ways lead to, [i, way] going together for all i, half of them in loops; moves must have no chance."""
-    product, ways = values.product, np.arange(here.shape[1])
+    """Expand random paths from pairs of states that differ in the stack alone.
+
+    A pair takes the same actions, which may make its top k symbols equal. The search ends after the
+    deadline, or once every k is refuted.
+    """
+    generator, product = np.random.default_rng(0), values.product
+    remaining = list(ks)
+    while remaining and not deadline.over and len(product) < min(max_states, product.max_states):
+        for k in (remaining[-1], remaining[0]):
+            chosen = generator.choice(np.flatnonzero(product.expanded), PAIRS)
+            klass = Classes(product, 0).update()[: len(product)]
+            order = np.argsort(klass, kind="stable")
+            begin = np.searchsorted(klass[order], klass[chosen], "left")
+            end = np.searchsorted(klass[order], klass[chosen], "right")
+            pairs = np.stack([chosen, order[generator.integers(begin, end)]])
+            length = int(generator.integers(k + 1, 2 * k + 8))
+            _expand_paths(values, pairs, length, generator)
+        gaps = measure_gaps(values)
+        regrets = {k: measure_regret(values, k, gaps).regret[0] for k in remaining}
+        remaining = [k for k, regret in regrets.items() if regret <= values.step_tolerance]
+
+
+def _expand_paths(
+    values: SolvedValues, states: Numbers, length: int, generator: np.random.Generator
+) -> None:
+    """Expand the states on random paths; half of the paths repeat a short loop of actions.
+
+    Args:
+        values: The product, with deterministic moves.
+        states: [i, path]: the first states. All states of a path take the same actions.
+        length: The number of steps.
+        generator: The source of randomness.
+    """
+    product = values.product
+    paths = np.arange(states.shape[1])
     actions = product.next.shape[1]
-    loop = generator.integers(0, actions, (MAX_LOOP_LENGTH, len(ways)))
-    period = generator.integers(1, MAX_LOOP_LENGTH + 1, len(ways))
-    repeats = generator.random(len(ways)) < 0.5
+    loop = generator.integers(0, actions, (MAX_LOOP_LENGTH, len(paths)))
+    period = generator.integers(1, MAX_LOOP_LENGTH + 1, len(paths))
+    repeats = generator.random(len(paths)) < 0.5
     for step in range(length):
-        todo = np.unique(here)
-        values.expand(product.expandable(todo[~product.expanded[todo]]))
-        free = generator.integers(0, actions, len(ways))
-        action = np.where(repeats, loop[step % period, ways], free)
-        after = product.next[here, action, 0]
-        going = (product.expanded[here] & (after != END)).all(axis=0)
-        here = np.where(going, after, here)
+        distinct = np.unique(states)
+        values.expand(product.expandable(distinct[~product.expanded[distinct]]))
+        random_action = generator.integers(0, actions, len(paths))
+        action = np.where(repeats, loop[step % period, paths], random_action)
+        after = product.next[states, action, 0]
+        going = (product.expanded[states] & (after != END)).all(axis=0)
+        states = np.where(going, after, states)

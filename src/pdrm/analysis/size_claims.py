@@ -1,10 +1,10 @@
-"""Section 5's claims about sizes, measured on the catalogue's machines.
+"""The paper's claims about sizes (Section 5), measured on the built-in machines.
 
-A theorem is about growth (O and Ω); the number behind it is checked, with the initial stack counted.
-Theorem 4 is measured on marked palindromes, which need exponentially many counter configurations and
-five rows of a 1-policy: after n letters and no mark, an automaton must be in a different
-configuration for each of the 2ⁿ words. The two counters of `machines/conversions.py` keep the last
-letter in their state, so the counters alone take 2ⁿ⁻¹ values for them.
+The theorems are about growth (O and Ω). The numbers behind them are checked, with the initial stack
+counted. Theorem 4 is measured on marked palindromes, which need exponentially many counter
+configurations but only five rows of a 1-policy. After n letters without a mark, an automaton must
+be in a different configuration for each of the 2ⁿ words. The two counters of
+`machines/conversions.py` keep the last letter in the state, so the counters alone need 2ⁿ⁻¹ values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pdrm.machines.transitions import Stack
 from pdrm.task import pushdown_machine
 
 MAX_LABELS = 4096
-"""Labels of a machine at most, for the domain of all words."""
+"""The maximum number of labels of a machine for the domain of all words."""
 LETTERS = tuple(frozenset(letter) for letter in "01x")
 MACHINE = "marked-palindrome"
 DOMAINS = (
@@ -37,50 +37,48 @@ DOMAINS = (
     "paint",
     "echo",
 )
-"""The paper's tabular domains and Echo; multi-20x20 takes half a minute more and shows the same."""
+"""The paper's tabular domains and Echo. multi-20x20 takes half a minute more and adds nothing."""
 
 
 def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDomain:
-    """The domain in which every word can happen: one state, and one action for each label. It shows a machine by itself."""
+    """The domain that can emit every word: one state, and one action for each label."""
     labels = list(islice(machine.alphabet.labels(), MAX_LABELS + 1))
     if len(labels) > MAX_LABELS:
-        fault = f"`{machine.name}` has more than {MAX_LABELS:,} labels"
-        raise BadSetting(fault, fix="declare events exclusive, or name a domain")
-    following, label, actions = (
-        [[0] * len(labels)],
-        [list(range(len(labels)))],
-        tuple(map(label_text, labels)),
-    )
+        raise BadSetting(
+            f"`{machine.name}` has more than {MAX_LABELS:,} labels",
+            fix="declare events exclusive, or name a domain",
+        )
     return from_arrays(
         "all words",
-        following,
-        label,
+        [[0] * len(labels)],
+        [list(range(len(labels)))],
         labels,
         step_limit=step_limit,
         events=machine.events,
-        actions=actions,
+        actions=tuple(map(label_text, labels)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Blowup:
-    """Counts after all words of n letters over 0, 1 and x, except those that are refused.
+    """Counts after all words of n letters over 0, 1 and x, without refused words.
 
-    >>> measure_blowup(3)[3]
-    Blowup(n=3, words=27, least=8, configurations=12, counters=6, counters_within=8, one_policy_rows=5)
+    >>> row = measure_blowup(3)[3]
+    >>> row.words, row.least, row.configurations, row.counters, row.one_policy_rows
+    (27, 8, 12, 6, 5)
     """
 
     n: int
     words: int
-    """All words of n letters."""
+    """The number of words of n letters."""
     least: int
-    """The number of Theorem 4: 2ⁿ."""
+    """The lower bound of Theorem 4: 2ⁿ."""
     configurations: int
     """Pairs of state and counters."""
     counters: int
     """Counter configurations."""
     counters_within: int
-    """Counter configurations after words of at most n letters, as in a policy's table for n steps."""
+    """Counter configurations after words of at most n letters."""
     one_policy_rows: int
     """Rows of the pushdown machine's 1-policy, for words of at most n letters."""
 
@@ -88,40 +86,50 @@ class Blowup:
 def measure_blowup(longest: int = 14) -> list[Blowup]:
     """Read all words of 0 to `longest` letters."""
     machine = pushdown_machine(MACHINE)
-    here = {machine.begin().after}
-    within, rows = set[tuple[int, ...]](), set[tuple[str, Stack]]()
-    found = []
+    configurations = {machine.begin().after}
+    vectors_within = set[tuple[int, ...]]()
+    policy_rows = set[tuple[str, Stack]]()
+    measured = []
     for n in range(longest + 1):
-        counted = {counting_configuration(machine, configuration) for configuration in here}
-        vectors = {configuration.counters for configuration in counted}
-        within |= vectors
-        rows |= {(one.state, one.stack[:1]) for one in here}
-        counts = len(counted), len(vectors), len(within)
-        found.append(Blowup(n, len(LETTERS) ** n, theorem_4(n), *counts, len(rows)))
-        after = {machine.step(one, letter).after for one in here for letter in LETTERS}
-        here = {one for one in after if one.state not in machine.final}
-    return found
+        counting = {counting_configuration(machine, one) for one in configurations}
+        vectors = {configuration.counters for configuration in counting}
+        vectors_within |= vectors
+        policy_rows |= {(one.state, one.stack[:1]) for one in configurations}
+        measured.append(
+            Blowup(
+                n=n,
+                words=len(LETTERS) ** n,
+                least=theorem_4(n),
+                configurations=len(counting),
+                counters=len(vectors),
+                counters_within=len(vectors_within),
+                one_policy_rows=len(policy_rows),
+            )
+        )
+        after = {machine.step(one, letter).after for one in configurations for letter in LETTERS}
+        configurations = {one for one in after if one.state not in machine.final}
+    return measured
 
 
 def size_claims(
-    records: Sequence[Record] | None = None, blown: Sequence[Blowup] | None = None
+    records: Sequence[Record] | None = None, blowups: Sequence[Blowup] | None = None
 ) -> list[Record]:
-    """The facts size-full, size-k and size-cra (default: measured, which takes about ten seconds).
+    """The facts size-full, size-k and size-cra, measured by default (about ten seconds).
 
     >>> facts = size_claims([sizes("letter")], measure_blowup(4))
     >>> [(fact["id"], fact["holds"]) for fact in facts]
     [('size-full', True), ('size-k', True), ('size-cra', True)]
     """
     measured = [sizes(name) for name in DOMAINS] if records is None else records
-    rows = measure_blowup() if blown is None else blown
+    rows = measure_blowup() if blowups is None else blowups
     states = len(pushdown_to_counting(pushdown_machine(MACHINE)).states)
     columns = ["n", "configurations", "counters", "counters_within", "one_policy_rows"]
-    told_apart = {
+    palindromes = {
         "at_least": [row.least for row in rows],
         **{name: [getattr(row, name) for row in rows] for name in columns},
         "automaton_states": states,
     }
-    enough = all(
+    theorem_4_holds = all(
         row.configurations >= row.least and row.counters * states >= row.least for row in rows
     )
     whole = (
@@ -139,18 +147,18 @@ def size_claims(
         _fact("size-k", top, 2, measured),
         _fact("size-cra", counters, 3, measured),
     ]
-    facts[2]["numbers"] = {**told_apart, "policies": facts[2]["numbers"]}
-    facts[2]["holds"] &= enough
+    facts[2]["numbers"] = {**palindromes, "policies": facts[2]["numbers"]}
+    facts[2]["holds"] &= theorem_4_holds
     return facts
 
 
 def _fact(name: str, claim: str, theorem: int, records: Sequence[Record]) -> Record:
-    """The sizes that a theorem is about, by domain."""
+    """A fact about the sizes of one theorem, by domain."""
     numbers = {}
     holds = True
     for record in records:
-        chosen = [size for size in record["sizes"] if size["theorem"] == theorem]
-        holds &= all(size["holds"] for size in chosen)
+        sizes_of_theorem = [size for size in record["sizes"] if size["theorem"] == theorem]
+        holds &= all(size["holds"] for size in sizes_of_theorem)
         numbers[record["domain"]] = {
             size["what"]: {
                 "reachable": size["reachable"],
@@ -158,6 +166,6 @@ def _fact(name: str, claim: str, theorem: int, records: Sequence[Record]) -> Rec
                 "bound": size["bound_within"],
                 "printed_holds": size["printed_holds"],
             }
-            for size in chosen
+            for size in sizes_of_theorem
         }
     return {"id": name, "claim": claim, "holds": holds, "numbers": numbers}

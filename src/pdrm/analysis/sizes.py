@@ -1,9 +1,9 @@
-"""The sizes of policies: what Section 5 allows, what can be reached, what training has seen.
+"""The sizes of policies: the bounds of Section 5, the reachable sizes, and sizes after training.
 
-Theorems 1 to 4 as exact numbers, and bounds that always hold. A theorem's number is a *blow-up*: the
-rows that a policy's table may take for each of the |S| × |U| pairs of states. n is the number of
+Theorems 1 to 4 as exact numbers, and bounds that always hold. A theorem's number is a *blow-up*:
+the number of rows of a policy's table for each of the |S| × |U| pairs of states. n is the number of
 labels read (one more than the steps if the domain emits a label at reset). A bound can have
-thousands of digits: in JSON it is `{"exact": integer or null, "log10": number}`.
+thousands of digits. In JSON it is `{"exact": integer or null, "log10": number}`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from dataclasses import asdict
 from typing import Any
 
 from pdrm.analysis.k_policy import check_ks
-from pdrm.analysis.reachable_rows import MAX_ROWS, Counted, count_views, find_heads, survey
+from pdrm.analysis.reachable_rows import (
+    MAX_ROWS,
+    RowCounts,
+    count_reachable,
+    count_views,
+    find_heads,
+)
 from pdrm.domains.finite_domain import NO_LABEL
 from pdrm.drawing.trace import align
 from pdrm.errors import BadSetting
@@ -23,36 +29,38 @@ from pdrm.machines.heads import StackGrowth, stack_growth
 from pdrm.task import DomainLike, MachineLike, Task
 
 EXACT = 2**53
-"""Integers below this are the same in every JSON reader."""
+"""Integers below this are exact in every JSON reader."""
 MAX_STEPS = 1_000_000
-"""Steps of an episode at most: the bounds have about as many digits."""
+"""The maximum number of steps of an episode. Bounds have about as many digits."""
 
 Record = dict[str, Any]
-Seen = Mapping[str, Any]
-"""The content of a trained table: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
+TrainedTable = Mapping[str, Any]
+"""The size of a trained table: `agent`, `k`, `seed`, `rows`, and `strings` or `counters`."""
 
 
-# --- Four formulas
+# --- Formulas
 
 
 def count_strings(symbols: int, length: int) -> int:
-    """The strings of at most `length` symbols: |Γ|⁰ + |Γ|¹ + … + |Γ|^length.
+    """The number of strings of at most `length` symbols: |Γ|⁰ + |Γ|¹ + … + |Γ|^length.
 
     >>> [count_strings(symbols, 3) for symbols in (1, 2, 5)]
     [4, 15, 156]
     """
     if symbols < 1 or length < 0:
-        fault = f"{symbols} symbols and length {length}"
-        raise BadSetting(fault, fix="use at least one symbol and a non-negative length")
+        raise BadSetting(
+            f"{symbols} symbols and length {length}",
+            fix="use at least one symbol and a non-negative length",
+        )
     return length + 1 if symbols == 1 else (symbols ** (length + 1) - 1) // (symbols - 1)
 
 
 def theorem_1(growth: StackGrowth, n: int) -> int | None:
-    """Theorem 1, a policy that sees the whole stack: strings of at most n·m·(e + 1) symbols.
+    """Theorem 1, for policies that see the whole stack: strings of at most n·m·(e + 1) symbols.
 
-    Theorem 3's number is the same: the automaton that simulates the stack has a counter
-    configuration for each string. None if e does not exist. If the initial symbol can be replaced,
-    the number may be too small: see `count_stack_strings`.
+    Theorem 3 has the same number: the automaton that simulates the stack has a counter
+    configuration for each string. None if e does not exist. The number can be too small if the
+    initial symbol can be replaced (see `count_stack_strings`).
 
     >>> theorem_1(StackGrowth(symbols=1, added=2, silent_pushes=1, begun=1, step=4), 10)
     41
@@ -63,36 +71,36 @@ def theorem_1(growth: StackGrowth, n: int) -> int | None:
 
 
 def theorem_2(growth: StackGrowth, k: int) -> int:
-    """Theorem 2, a k-policy: the strings of at most k symbols, however long the episode."""
+    """Theorem 2, for k-policies: strings of at most k symbols, for episodes of any length."""
     return count_strings(growth.symbols, k)
 
 
 def theorem_4(n: int) -> int:
-    """Theorem 4, any automaton for marked palindromes: the 2ⁿ words of n letters, told apart.
+    """Theorem 4, for automata of marked palindromes: they must distinguish 2ⁿ words of n letters.
 
-    Its states tell some of them apart, so this bounds pairs of state and counters; the counters
-    alone are at least 2ⁿ / |U| (the paper's Ω(2ⁿ), with its constant).
+    This bounds (state, counters) pairs. The counters alone need at least 2ⁿ / |U| values (the
+    paper's Ω(2ⁿ), with its constant).
     """
     return 1 << n
 
 
 def count_stack_strings(growth: StackGrowth, n: int) -> int:
-    """The strings no longer than the highest stack after n labels: Theorem 1, true of any machine.
+    """A corrected Theorem 1: the number of strings up to the highest possible stack after n labels.
 
-    The stack at the beginning is counted, and the growth of a step is taken from the machine.
+    It counts the initial stack and takes the growth of a step from the machine, so it always holds.
     """
     return count_strings(growth.symbols, growth.longest(n))
 
 
-# --- And a count
+# --- Counts
 
 
 class Sizes(dict[str, Any]):
-    """The sizes as JSON data, which a notebook shows as the table that `pdrm sizes` prints.
+    """The sizes as JSON data. Printed and in notebooks, it is the table of `pdrm sizes`.
 
     >>> answer = sizes("letter", steps=100, k=1)
-    >>> answer
-    <Sizes of letter with machine letter, 100 steps: full policy 3,060 rows, 1-policy 104, CRA policy 3,060>
+    >>> print(repr(answer)[:78])
+    <Sizes of letter with machine letter, 100 steps: full policy 3,060 rows, 1-pol
     >>> print(str(answer).splitlines()[3])
     1-policy                2        252         252     104        -
     """
@@ -105,26 +113,28 @@ class Sizes(dict[str, Any]):
             [
                 size["what"],
                 str(size["theorem"]),
-                number_text(size["printed"]) + " (too small)" * (size["printed_holds"] is False),
+                number_text(size["printed"])
+                + (" (too small)" if size["printed_holds"] is False else ""),
                 number_text(size["bound"]),
-                self._reached_text(size),
+                self._reachable_text(size),
                 ", ".join(map(_seen_text, size["seen"])) or "-",
             ]
             for size in self["sizes"]
         ]
 
-    def _reached_text(self, size: Record) -> str:
+    def _reachable_text(self, size: Record) -> str:
         within = size["within"]
         limit = "" if within in (None, self["steps"]) else f" within {within:,} steps"
         return f"{size['reachable']:,}{limit}"
 
     def __repr__(self) -> str:
-        policies = [size for size in self["sizes"] if size["what"].endswith("policy")]
-        said = ", ".join(
-            f"{one['what']} {one['reachable']:,}{' rows' * (not place)}"
-            for place, one in enumerate(policies)
-        )
-        return f"<Sizes of {self['domain']} with machine {self['machine']}, {self['steps']:,} steps: {said}>"
+        counts = [
+            f"{size['what']} {size['reachable']:,} rows"
+            for size in self["sizes"]
+            if size["what"].endswith("policy")
+        ]
+        task = f"{self['domain']} with machine {self['machine']}, {self['steps']:,} steps"
+        return f"<Sizes of {task}: {', '.join(counts)}>"
 
     def __str__(self) -> str:
         return align([self.HEADS, *self.rows()])
@@ -143,44 +153,47 @@ def sizes(
     *,
     steps: int | None = None,
     k: int | Iterable[int] = (0, 1, 2),
-    seen: Sequence[Seen] = (),
+    seen: Sequence[TrainedTable] = (),
     most: int = MAX_ROWS,
 ) -> Sizes:
-    """Count the rows that each kind of policy takes: what the theorems allow, what can be reached.
+    """Count the rows of each kind of policy: the bounds of the theorems, and the reachable rows.
 
-    Counters are those of the task's machine if it has one counter, else the two that simulate the stack.
+    Counters are the task's own if its machine has one counter, otherwise the two counters that
+    simulate the stack.
 
     Args:
         task: A `Task`, or a domain, its name or its file.
-        machine: A machine instead of the task's own, as for `Task`.
+        machine: A machine instead of the task's, as for `Task`.
         steps: Steps of an episode (default: the domain's limit).
         k: The k-policies to count, in episodes of any length: their `within` is None.
         seen: The tables of trained runs.
-        most: Product states that are listed, at most.
+        most: The maximum number of product states that are listed.
 
     >>> record = sizes("letter", steps=100, k=1)
-    >>> [(size["what"], size["reachable"]) for size in record["sizes"]]
-    [('stack strings', 51), ('full policy', 3060), ('1-policy', 104), ('counter configurations', 51), ('CRA policy', 3060)]
+    >>> [(size["what"], size["reachable"]) for size in record["sizes"][:3]]
+    [('stack strings', 51), ('full policy', 3060), ('1-policy', 104)]
     >>> record["holds"]
     True
     """
-    given = task if isinstance(task, Task) and machine is None else Task(task, machine)
-    counting = given.counting if given.has_counting_automaton else None
-    domain = given.finite
-    machine = given.pushdown
+    chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
+    counting = chosen.counting if chosen.has_counting_automaton else None
+    domain = chosen.finite
+    machine = chosen.pushdown
     limit = domain.step_limit if steps is None else steps
     if not 0 <= limit <= MAX_STEPS:
         raise BadSetting(
             f"episodes of {limit:,} steps", fix=f"use an integer from 0 to {MAX_STEPS}, such as 20"
         )
     growth = stack_growth(machine)
-    walk = survey(domain, machine, limit, most)
+    walk = count_reachable(domain, machine, limit, most)
     ks = check_ks(k)
     views = count_views(machine, find_heads(domain, machine), ks)
     pairs = domain.states * len(machine.states)
     first = int((domain.arrays.start_label != NO_LABEL).any())
     counters = (
-        walk if counting is None else survey(domain, counting_to_pushdown(counting), limit, most)
+        walk
+        if counting is None
+        else count_reachable(domain, counting_to_pushdown(counting), limit, most)
     )
     vectors = walk.counters if counting is None else counters.strings
 
@@ -192,7 +205,7 @@ def sizes(
         bounds: Sequence[int],
         printed: Sequence[int | None],
     ) -> Record:
-        """One size; the bounds are those of the whole episode, then of the steps that were walked."""
+        """A size. `bounds` and `printed` are for the whole episode and for the steps walked."""
         return {
             "what": what,
             "theorem": theorem,
@@ -207,9 +220,9 @@ def sizes(
         }
 
     def growing(
-        what: str, theorem: int, factor: int, walked: Counted, counts: Sequence[int]
+        what: str, theorem: int, factor: int, walked: RowCounts, counts: Sequence[int]
     ) -> Record:
-        """A size that grows with the episode: `factor` rows for each string."""
+        """A size that grows with the episode: `factor` rows per string."""
         within = limit if walked.closed else walked.steps
         bounds = [factor * count_stack_strings(growth, n + first) for n in (limit, within)]
         strings = [theorem_1(growth, n + first) for n in (limit, within)]
@@ -219,8 +232,8 @@ def sizes(
     def k_size(symbols: int) -> Record:
         """The size of a k-policy, in episodes of any length."""
         bounds = 2 * [pairs * theorem_2(growth, symbols)]
-        found = size(f"{symbols}-policy", 2, views[symbols], None, bounds, bounds)
-        return {**found, "k": symbols}
+        record = size(f"{symbols}-policy", 2, views[symbols], None, bounds, bounds)
+        return {**record, "k": symbols}
 
     counted = [
         growing("stack strings", 1, 1, walk, walk.strings),
@@ -240,22 +253,24 @@ def sizes(
             "steps": limit,
             "labels": limit + first,
             "sizes": counted,
-            "holds": all(one["holds"] for one in counted),
+            "holds": all(record["holds"] for record in counted),
         }
     )
 
 
-def _seen_text(one: Record) -> str:
-    """The largest table of some runs."""
-    runs = f"{one['runs']} run{'s' * (one['runs'] != 1)}"
-    return f"{one['agent']}-{one['k']}: {one['most']:,} ({runs})"
+def _seen_text(seen: Record) -> str:
+    """The largest table of the runs of an agent."""
+    runs = "1 run" if seen["runs"] == 1 else f"{seen['runs']} runs"
+    return f"{seen['agent']}-{seen['k']}: {seen['most']:,} ({runs})"
 
 
 def number_text(number: Record | None) -> str:
-    """A bound for people.
+    """A bound as text.
 
-    >>> number_text({"exact": 1234, "log10": 3.09}), number_text({"exact": None, "log10": 107.5759}), number_text(None)
-    ('1,234', '3.8e107', 'none')
+    >>> number_text({"exact": 1234, "log10": 3.09}), number_text(None)
+    ('1,234', 'none')
+    >>> number_text({"exact": None, "log10": 107.5759})
+    '3.8e107'
     """
     if number is None:
         return "none"
@@ -279,17 +294,23 @@ def to_json(value: int | None) -> Record | None:
     }
 
 
-def _collect_seen(what: str, seen: Sequence[Seen]) -> list[Record]:
-    """The largest number that the runs of each agent reached."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for one in seen:
-        agent, k = str(one["agent"]), str(one["k"])
+def _collect_seen(what: str, seen: Sequence[TrainedTable]) -> list[Record]:
+    """The largest size that the runs of each agent reached."""
+    by_agent: dict[tuple[str, str], list[int]] = {}
+    for table in seen:
+        agent, k = str(table["agent"]), str(table["k"])
+        strings, counters = table.get("strings"), table.get("counters")
         policy = "full policy" if k == "full" else f"{k}-policy"
-        table = {"stack strings": one.get("strings"), "counter configurations": one.get("counters")}
-        table["CRA policy" if one.get("counters") is not None else policy] = one["rows"]
-        if (count := table.get(what)) is not None:
-            found.setdefault((agent, k), []).append(int(count))
+        if counters is not None:
+            policy = "CRA policy"
+        counts = {
+            "stack strings": strings,
+            "counter configurations": counters,
+            policy: table["rows"],
+        }
+        if (count := counts.get(what)) is not None:
+            by_agent.setdefault((agent, k), []).append(int(count))
     return [
         {"agent": agent, "k": k, "runs": len(counts), "most": max(counts)}
-        for (agent, k), counts in found.items()
+        for (agent, k), counts in by_agent.items()
     ]

@@ -1,7 +1,8 @@
-"""Optimal play with the whole stack: the value and the optimal actions of every configuration, with a proved error.
+"""Optimal values and actions for policies that see the whole stack, with a proved error.
 
-If moves have no chance (starts may be random), the operators of `whole_stack` give the value with any stack. Else the finite
-product is solved, if finitely many configurations can be reached. The problem is the discounted one, without a step limit.
+If moves are deterministic (starts can be random), the operators of `whole_stack` give the value
+with any stack. Otherwise the finite product is solved, if finitely many configurations are
+reachable. The problem is the discounted one, without a step limit.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.top_bounds import check_discount, measure_silence
+from pdrm.analysis.top_bounds import bound_silent_moves, check_discount
 from pdrm.analysis.value_iteration import bound_values, find_action_values
 from pdrm.analysis.whole_stack import (
-    HEIGHT,
+    PROVED_HEIGHT,
     UndefinedHead,
     WholeStack,
     check_deterministic,
@@ -38,7 +39,7 @@ from pdrm.machines.tables import (
     Symbols,
     TableStep,
     begin_table,
-    settle_table,
+    run_silent_table,
     tabulate,
 )
 from pdrm.machines.transitions import Configuration, Stack
@@ -47,20 +48,20 @@ from pdrm.product.task_findings import warn_of_tasks
 from pdrm.task import DomainLike, MachineLike, Task
 
 SECONDS = 60.0
-"""The time limit of solving."""
+"""The default time limit."""
 PRECISION = 1e-12
-"""The error that is aimed at, as a share of the largest value there can be."""
-USELESS = 0.01
-"""An error is an error message if it is a larger share of the values and rewards than this."""
+"""The default error to aim at, as a share of the largest possible value."""
+MAX_RELATIVE_ERROR = 0.01
+"""A solution with a larger error, as a share of the values and rewards, is refused."""
 MAX_STATES = 1_000_000
 MAX_SHOWN = 20
 """Configurations in a table."""
-SOON = 3.0
-"""Seconds for solving a task just to compare what was learnt with the optimal value."""
+COMPARISON_SECONDS = 3.0
+"""The time limit for the optimal value with which learnt returns are compared."""
 
 
-class Begin(NamedTuple):
-    """A way in which an episode may begin."""
+class SolvedStart(NamedTuple):
+    """The first decision of an episode, with its probability."""
 
     chance: float
     paid: float
@@ -71,13 +72,15 @@ class Begin(NamedTuple):
 
 
 class SolvedProduct:
-    """Values of all configurations that can be reached, if these are finitely many."""
+    """Values of all reachable configurations, if these are finitely many."""
 
     undefined: UndefinedHead | None = None
 
     def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
-        self.product, self.table, self.discount = product, product.table, discount
-        self.silence = measure_silence(product.table)
+        self.product = product
+        self.table = product.table
+        self.discount = discount
+        self.silent_moves = bound_silent_moves(product.table)
         self.size = {"states": len(product)}
         bounds = bound_values(product, discount, 1e-12, deadline)
         self._value = (bounds.lower + bounds.upper) / 2
@@ -88,23 +91,23 @@ class SolvedProduct:
         return self._error
 
     def action_values(self, env_state: int, state: int, symbols: Symbols) -> Floats:
-        """[action]: the value of each."""
+        """[action]: its value."""
         product = self.product
-        alike = (product.env_state == env_state) & (product.states.state[: len(product)] == state)
-        for x in np.flatnonzero(alike).tolist():
+        states = product.states.state[: len(product)]
+        for x in np.flatnonzero((product.env_state == env_state) & (states == state)).tolist():
             if product.stacks.stack_of(int(product.states.node[x])) == symbols:
-                found = find_action_values(product, self.discount, self._value, np.array([x]))
-                values: Floats = found[0]
+                q = find_action_values(product, self.discount, self._value, np.array([x]))
+                values: Floats = q[0]
                 return values
         raise UnknownConfiguration(
             "this configuration cannot be reached",
-            fix="with chance, only configurations that can be reached are solved",
+            fix="stochastic tasks are solved for reachable configurations only",
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    r"""Optimal values and actions, with the whole stack in view.
+    r"""Optimal values and actions for policies that see the whole stack.
 
     >>> solution = solve("maze-5x5")
     >>> round(solution.value(0, "search", ("#",)), 3), solution.actions(0, "search", ("#",))
@@ -112,8 +115,11 @@ class Solution:
     >>> solution.actions(3, "return", ("d", "d", "l", "#")), solution.error < 1e-4
     (('u',), True)
     >>> from pdrm.domains.finite_domain import from_arrays
-    >>> coin = from_arrays("coin", [[[0, 0]]], [[[0, 1]]], [("a",), ("b",)], step_limit=9, probability=[[[0.5, 0.5]]])
-    >>> machine = "name m\nevents a b\nstack #\nstart u\nfinal done\notherwise stay 0\nu -> done : b, # / #, 1\n"
+    >>> coin = from_arrays(
+    ...     "coin", [[[0, 0]]], [[[0, 1]]], [("a",), ("b",)], step_limit=9,
+    ...     probability=[[[0.5, 0.5]]],
+    ... )
+    >>> machine = "events a b\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : b, # / #, 1"
     >>> round(solve(coin, machine, discount=0.5).start_value, 9)
     0.666666667
     """
@@ -130,8 +136,9 @@ class Solution:
         from pdrm.drawing.markup import html, table
 
         first, second = self.headlines
-        heads, *rows = self.list_cells(self.record()["starts"])
-        return html("p", first, html("br"), second) + table(heads, rows, [heads.index("value")])
+        headings, *rows = self.list_cells(self.record()["starts"])
+        head = html("p", first, html("br"), second)
+        return head + table(headings, rows, [headings.index("value")])
 
     @property
     def domain(self) -> FiniteDomain:
@@ -143,93 +150,100 @@ class Solution:
 
     @property
     def error(self) -> float:
-        """A proved bound of the error of a value, with stacks of up to 1,000 symbols.
+        """A proved bound on the error of values with stacks of up to 1,000 symbols.
 
-        Dropped lines and rounding are part of it; `WholeStack.error_at` has the proof.
+        It includes dropped lines and rounding (proof: `WholeStack.error_at`).
         """
-        return self.error_at(HEIGHT)
+        return self.error_at(PROVED_HEIGHT)
 
     def error_at(self, height: int) -> float:
-        """The same for stacks of up to that height."""
+        """A proved bound on the error of values with stacks of up to this height."""
         return self.solver.error_at(height)
 
     def value(self, s: StateLike, u: str, stack: Stack) -> float:
-        """The optimal value of a configuration, with what pending silent moves pay.
+        """The optimal value of a configuration, including the rewards of pending silent moves.
 
         Args:
             s: The environment state: its number, its name, or its row and column.
             u: The machine state.
             stack: The stack, top first.
         """
-        found = self.action_values(s, u, stack)
-        return max(found.values()) if found else self._settle(u, stack).reward
+        values = self.action_values(s, u, stack)
+        return max(values.values()) if values else self._run_silent_moves(u, stack).reward
 
     def action_values(self, s: StateLike, u: str, stack: Stack) -> dict[str, float]:
-        """The value of each action, if one acts optimally from then on; none if the episode is over.
+        """The value of each action, followed by optimal ones; empty if the episode is over.
 
-        If silent moves are pending, these come first.
+        Pending silent moves are made first.
 
-        >>> found = solve("maze-5x5").action_values(3, "return", ("d", "#"))
-        >>> found["u"] > 0 > found["l"]
+        >>> values = solve("maze-5x5").action_values(3, "return", ("d", "#"))
+        >>> values["u"] > 0 > values["l"]
         True
         """
-        env_state, (state, symbols, paid) = self.domain.find_state(s), self._settle(u, stack)
+        env_state = self.domain.find_state(s)
+        state, symbols, silent_reward = self._run_silent_moves(u, stack)
         if state >= self.solver.table.first_final or self.domain.arrays.terminal[env_state]:
             return {}
         values = self.solver.action_values(env_state, state, symbols)
         missing = self.solver.undefined
         for action in np.flatnonzero(np.isnan(values)).tolist():
-            missing = missing or UndefinedHead(
-                env_state, state, symbols[0] if symbols else 0, action
-            )
+            top = symbols[0] if symbols else 0
+            missing = missing or UndefinedHead(env_state, state, top, action)
         if missing is not None:
             raise self._undefined(missing)
         names = self.domain.actions
-        return {name: paid + value for name, value in zip(names, values.tolist(), strict=True)}
+        return {
+            name: silent_reward + value for name, value in zip(names, values.tolist(), strict=True)
+        }
 
     def actions(self, s: StateLike, u: str, stack: Stack) -> tuple[str, ...]:
-        """The optimal actions: all whose value is the greatest, as far as the proved error can tell.
+        """The optimal actions, up to the proved error.
 
-        Every optimal action is among them; one that is worse by more than four times the error is
-        not.
+        All optimal actions are included. Actions that are worse by more than four times the error
+        are excluded.
         """
-        found = self.action_values(s, u, stack)
-        close = 2 * self.error_at(len(stack) + self.solver.silence.pushed)
-        best = max(found.values(), default=0.0)
-        return tuple(name for name, value in found.items() if value >= best - close)
+        values = self.action_values(s, u, stack)
+        close = 2 * self.error_at(len(stack) + self.solver.silent_moves.pushed)
+        best = max(values.values(), default=0.0)
+        return tuple(name for name, value in values.items() if value >= best - close)
 
     # --- From the start
 
     @cached_property
-    def begins(self) -> tuple[Begin, ...]:
-        """The ways an episode may begin, with a chance above 0."""
+    def begins(self) -> tuple[SolvedStart, ...]:
+        """The starts of an episode with a probability above 0."""
         arrays = self.domain.arrays
         columns = (arrays.start_probability, arrays.start_state, arrays.start_label)
-        found = []
-        for chance, s, label in zip(*(column.tolist() for column in columns), strict=True):
-            if chance > 0:
-                state, symbols, paid = begin_table(self.solver.table, label)
+        starts = []
+        for probability, s, label in zip(*(column.tolist() for column in columns), strict=True):
+            if probability > 0:
+                state, symbols, reward = begin_table(self.solver.table, label)
                 stack = tuple(self.machine.stack[symbol - 1] for symbol in symbols)
-                found.append(Begin(chance, paid, s, self._states[state], stack))
-        return tuple(found)
+                starts.append(SolvedStart(probability, reward, s, self._states[state], stack))
+        return tuple(starts)
 
     @property
     def start_value(self) -> float:
-        """The value of an episode over its starts, with what is paid before the first action."""
-        total = sum(one.chance for one in self.begins)
-        worth = [one.chance * (one.paid + self.value(*one[2:])) for one in self.begins]
-        return sum(worth) / total
+        """The expected value of an episode, including rewards before the first action."""
+        total = sum(start.chance for start in self.begins)
+        returns = [start.chance * (start.paid + self.value(*start[2:])) for start in self.begins]
+        return sum(returns) / total
 
     @property
     def _largest_value(self) -> float:
-        """The largest value at a start, or 1 if these are smaller."""
-        return max([1.0, *(abs(self.value(*one[2:])) for one in self.begins)])
+        """The largest absolute value of a start, at least 1."""
+        values = [self.value(*start[2:]) for start in self.begins]
+        return max([1.0, *map(abs, values)])
 
     def record(self) -> dict[str, Any]:
         """The solution at the starts as JSON values."""
         starts = [
-            {"chance": one.chance, "paid": one.paid, **self.record_at(*one[2:])}
-            for one in self.begins
+            {
+                "chance": start.chance,
+                "paid": start.paid,
+                **self.record_at(*start[2:]),
+            }
+            for start in self.begins
         ]
         return {
             "domain": self.task.name,
@@ -243,7 +257,7 @@ class Solution:
         }
 
     def record_at(self, s: StateLike, u: str, stack: Stack) -> dict[str, Any]:
-        """One configuration as JSON values."""
+        """The solution at a configuration as JSON values."""
         env_state = self.domain.find_state(s)
         return {
             "s": env_state,
@@ -256,11 +270,11 @@ class Solution:
             "action_values": self.action_values(env_state, u, stack),
         }
 
-    # --- For people
+    # --- Text
 
     @property
     def headlines(self) -> tuple[str, str]:
-        """The task, and the value from the start."""
+        """One line about the task, and one about the value from the start."""
         task = f"{self.task.name} with machine {self.machine.name}, discount {self.discount:g}"
         share = self.error / self._largest_value
         return (
@@ -269,34 +283,34 @@ class Solution:
             f" proved to ± {self.error:.2g} ({share:.1g} of it)",
         )
 
-    def list_cells(self, places: list[dict[str, Any]]) -> list[list[str]]:
-        """Some recorded configurations as a table: its heads, and a row for each of the first."""
+    def list_cells(self, records: list[dict[str, Any]]) -> list[list[str]]:
+        """The headings and rows of a table of configurations (see `record_at`)."""
         from pdrm.drawing.trace import write_stack
 
         rows = [
             [
-                f"{one['s']} ({one['where']})",
-                one["state"],
-                write_stack(one["stack"]),
-                spell_value(one["value"]),
-                " or ".join(one["actions"]) or "(the episode is over)",
+                f"{record['s']} ({record['where']})",
+                record["state"],
+                write_stack(record["stack"]),
+                spell_value(record["value"]),
+                " or ".join(record["actions"]) or "(the episode is over)",
             ]
-            for one in places[:MAX_SHOWN]
+            for record in records[:MAX_SHOWN]
         ]
         return [["state", "machine", "stack", "value", "best actions"], *rows]
 
-    # --- Numbers for names
+    # --- Names to numbers
 
     @cached_property
     def _states(self) -> tuple[str, ...]:
         return (*self.machine.states, *self.machine.final)
 
-    def _settle(self, u: str, stack: Stack) -> TableStep:
-        """The machine in numbers, after its silent moves, and what these pay."""
-        machine = self.machine
+    def _run_silent_moves(self, u: str, stack: Stack) -> TableStep:
+        """The machine's configuration in numbers after its silent moves, and their reward."""
+        names = self.machine.stack
         state = self._find_name("state", u, self._states)
-        symbols = (1 + self._find_name("stack symbol", one, machine.stack) for one in stack)
-        return settle_table(self.solver.table, state, tuple(symbols))
+        symbols = (1 + self._find_name("stack symbol", symbol, names) for symbol in stack)
+        return run_silent_table(self.solver.table, state, tuple(symbols))
 
     def _find_name(self, kind: str, name: str, names: tuple[str, ...]) -> int:
         if name not in names:
@@ -313,7 +327,7 @@ class Solution:
 
 
 def spell_value(value: float) -> str:
-    """A value for people; large ones to three digits after the point."""
+    """A value as text; large values have three decimals."""
     return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.3f}"
 
 
@@ -328,32 +342,34 @@ def solve(
     precision: float = PRECISION,
     seconds: float | None = SECONDS,
 ) -> Solution:
-    """Solve a task: optimal values and actions with the whole stack in view, with a proved error.
+    """Solve a task: find optimal values and actions, with a proved error.
 
-    Without chance the stack may be any; with chance, the configurations that can be reached must be finitely many.
-    A step limit is not part of the problem.
+    The policy sees the whole stack. A deterministic task is solved for every stack. A stochastic
+    task must have finitely many reachable configurations. A step limit is not part of the problem.
 
     Args:
         task: A `Task`, or a finite domain.
         machine: The machine, unless the domain comes with one.
         discount: γ (default: the task's).
         precision: The error to aim at, as a share of the largest value.
-        seconds: The time limit; then `OutOfTime` is raised (None for no limit).
+        seconds: The time limit, after which `OutOfTime` is raised (None for no limit).
 
     Example:
         >>> solution = solve("paint", discount=0.9)
-        >>> round(solution.value(0, "ask", ("stain", "stain", "#")), 9), solution.actions(0, "ask", ("stain", "stain", "#"))
+        >>> stack = ("stain", "stain", "#")
+        >>> round(solution.value(0, "ask", stack), 9), solution.actions(0, "ask", stack)
         (-0.666666667, ('ask_2',))
     """
     chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
     warn_of_tasks(chosen)
     compile_solver()
+    gamma = chosen.discount if discount is None else discount
     try:
-        return find_solution(chosen, discount, precision, seconds)
+        return find_solution(chosen, gamma, precision, seconds)
     except StochasticMoves:
-        gamma, deadline = chosen.discount if discount is None else discount, Deadline(seconds)
+        deadline = Deadline(seconds)
         product = FiniteProduct(chosen.finite, chosen.pushdown)
-        product.explore(most=MAX_STATES)
+        product.explore(max_states=MAX_STATES)
         if product.frontier.size:
             raise
         return Solution(chosen, gamma, SolvedProduct(product, gamma, deadline))
@@ -361,13 +377,12 @@ def solve(
 
 def find_solution(
     task: Task,
-    discount: float | None = None,
+    discount: float,
     precision: float = PRECISION,
     seconds: float | None = SECONDS,
 ) -> Solution:
-    """Solve a task whose moves have no chance, by its operators."""
-    gamma = task.discount if discount is None else discount
-    check_discount(gamma)
+    """Solve a task with deterministic moves by its operators."""
+    check_discount(discount)
     if not 0 < precision < 1:
         raise BadSetting(
             f"the precision is {precision}", fix="use a number between 0 and 1, such as 1e-6"
@@ -376,44 +391,45 @@ def find_solution(
         raise BadSetting(f"the time is {seconds} seconds", fix="use a number above 0, such as 60")
     check_deterministic(task.finite)
     table = tabulate(task.pushdown, task.finite.labels)
-    solver = WholeStack(world_of(task.finite.arrays), table, gamma, precision=precision)
-    solution = Solution(task, gamma, solver)
+    solver = WholeStack(world_of(task.finite.arrays), table, discount, precision=precision)
+    solution = Solution(task, discount, solver)
     solver.deadline = Deadline(seconds)
     try:
         largest = solution._largest_value
     except TimeoutError:
-        fault = f"`{task.name}` was not solved within {seconds:g} seconds"
         more = max(SECONDS, 10 * (seconds or 0.0))
-        fix = f"allow more: seconds={more:g}, or have check_k bound the value"
-        raise OutOfTime(fault, fix=fix) from None
+        raise OutOfTime(
+            f"`{task.name}` was not solved within {seconds:g} seconds",
+            fix=f"allow more: seconds={more:g}, or have check_k bound the value",
+        ) from None
     solver.deadline = Deadline()
-    scale = max(largest, solver.largest_paid)
-    if solution.error > max(USELESS * scale, precision * solver.largest):
+    scale = max(largest, solver.largest_reward)
+    if solution.error > max(MAX_RELATIVE_ERROR * scale, precision * solver.largest):
         raise UnboundedStep(
-            f"the values of `{task.name}` are known to ± {solution.error:.2g} only: silent moves"
-            " are paid again and again",
-            fix="pay in the rules that read a label, or use a smaller discount",
+            f"the values of `{task.name}` are known to ± {solution.error:.2g} only, because silent"
+            " moves with rewards repeat",
+            fix="give rewards in the rules that read a label, or use a smaller discount",
         )
     return solution
 
 
 @lru_cache(maxsize=100)
 def find_optimal_value(task: Task, discount: float) -> float | None:
-    """The optimal value from the start, with the whole stack in view and no step limit.
+    """The optimal value from the start, without a step limit, or None if it is not found quickly.
 
-    None if it is not found in little time: moves are random, the domain is large or continuous, or
-    what was learnt is tested elsewhere.
+    It is None if moves are stochastic, the domain is large or continuous, or learnt policies are
+    evaluated in other domains.
     """
     if not isinstance(task.domain, FiniteDomain) or task.domain.tests or not 0 < discount < 1:
         return None
     try:
-        compile_solver()  # which takes time, but once
-        return find_solution(task, discount, seconds=SOON).start_value
+        compile_solver()  # slow, but only once
+        return find_solution(task, discount, seconds=COMPARISON_SECONDS).start_value
     except PdrmError:
         return None
 
 
 @cache
 def compile_solver() -> None:
-    """Have everything compiled that a solution needs, before a clock runs."""
+    """Compile all kernels before the time limit starts."""
     find_solution(Task("paint"), 0.9, seconds=None).record()

@@ -1,11 +1,12 @@
-"""The product of a finite domain and its readable machine, step by step in fractions, with stacks of any height.
+"""The product of a finite domain and its readable machine, in fractions, with any stack.
 
-Nothing of it is compiled, and the solver has no part in it: `checker` checks certificates with it, and `reachable_rows` finds
-the heads that occur.
+It is not compiled and independent of the solver: `checker` verifies certificates with it, and
+`reachable_rows` finds the reachable heads.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
@@ -17,24 +18,26 @@ from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Configuration, TopSymbols
 
-Exit = tuple[int, str]
+ControlState = tuple[int, str]
 """An environment state and a machine state."""
-View = tuple[Exit, TopSymbols]
-"""Where an episode is, and the symbols known from the top; after the last of a stack comes None."""
+PartialState = tuple[ControlState, TopSymbols]
+"""A control state and the known symbols from the top of the stack; None marks the stack's end."""
 MachineMove = tuple[Fraction, str, TopSymbols]
-"""Pay, target, and what replaces the top symbol."""
+"""Reward, next machine state, and the symbols that replace the top symbol."""
 
 
-class Effect(NamedTuple):
-    """One outcome of an action at a head: chance, pay, its exit, and the symbols that replace the top one."""
+class StepOutcome(NamedTuple):
+    """One outcome of an action at a head."""
 
-    chance: Fraction
-    paid: Fraction
-    exit: Exit
+    probability: Fraction
+    reward: Fraction
+    control: ControlState
+    """The next control state."""
     pushed: TopSymbols
+    """The symbols that replace the top symbol."""
 
 
-Row = tuple[Effect, ...]
+ActionOutcomes = tuple[StepOutcome, ...]
 """The outcomes of an action."""
 
 
@@ -44,60 +47,78 @@ class SteppedProduct:
     >>> from pdrm.task import Task
     >>> paint = Task("paint")
     >>> product = SteppedProduct(paint.finite, paint.pushdown)
-    >>> [(float(chance), stack) for chance, (_, stack) in product.begins()][-1]
+    >>> [(float(probability), stack) for probability, (_, stack) in product.starts()][-1]
     (0.2, ('stain', 'stain', 'stain', 'stain', 'stain', '#', None))
     """
 
     def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine) -> None:
-        self.domain, self.machine = domain, machine
-        # caches that end with the product
-        self.move, self.rows = cache(self._find_move), cache(self._list_rows)
+        self.domain = domain
+        self.machine = machine
+        # caches that are freed with the product
+        self.move = cache(self._find_move)
+        self.outcomes = cache(self._list_outcomes)
 
     def _find_move(self, u: str, top: str | None, label: Label | None) -> MachineMove | None:
-        """The move at a head that reads a label, or the silent one."""
+        """The move at a head for a label, or the silent move if `label` is None."""
         rule = None if u in self.machine.final else rule_at(self.machine, (u, top), label)
         return None if rule is None else (Fraction(rule.reward), *replace_top((u, top), rule))
 
-    def _list_rows(self, e: Exit, top: str | None) -> tuple[Row, ...]:
-        """The outcomes of each action at a head, before silent moves; nothing if no action can be chosen."""
-        (s, u), arrays, found = e, self.domain.arrays, []
-        if self.over(e) or self.move(u, top, None) is not None:
+    def _list_outcomes(self, control: ControlState, top: str | None) -> tuple[ActionOutcomes, ...]:
+        """The outcomes of each action at a head, before silent moves.
+
+        Empty if no action can be taken: the episode is over or a silent move is pending.
+        """
+        s, u = control
+        arrays = self.domain.arrays
+        if self.is_over(control) or self.move(u, top, None) is not None:
             return ()
+        actions = []
         for action in range(len(self.domain.actions)):
-            chances = [Fraction(p) for p in arrays.probability[s, action].tolist()]
-            merged: dict[tuple[Fraction, Exit, TopSymbols], Fraction] = {}
-            for o, chance in enumerate(chances):
-                if chance > 0:
+            probabilities = [Fraction(p) for p in arrays.probability[s, action].tolist()]
+            merged = defaultdict[tuple[Fraction, ControlState, TopSymbols], Fraction](Fraction)
+            for o, probability in enumerate(probabilities):
+                if probability > 0:
                     label = self.domain.labels[arrays.label[s, action, o]]
                     move = self.move(u, top, label)
                     if move is None:
-                        here = Configuration(u, () if top is None else (top,))
-                        raise self.machine.undefined_move(label, here)
-                    paid, after, pushed = move
-                    paid += Fraction(float(arrays.reward[s, action, o]))
-                    outcome = paid, (int(arrays.next[s, action, o]), after), pushed
-                    merged[outcome] = merged.get(outcome, Fraction(0)) + chance / sum(chances)
-            found.append(tuple(Effect(chance, *outcome) for outcome, chance in merged.items()))
-        return tuple(found)
+                        configuration = Configuration(u, () if top is None else (top,))
+                        raise self.machine.undefined_move(label, configuration)
+                    reward, target, pushed = move
+                    reward += Fraction(float(arrays.reward[s, action, o]))
+                    outcome = reward, (int(arrays.next[s, action, o]), target), pushed
+                    merged[outcome] += probability / sum(probabilities)
+            actions.append(tuple(StepOutcome(share, *outcome) for outcome, share in merged.items()))
+        return tuple(actions)
 
-    def over(self, e: Exit) -> bool:
-        """True if the episode is over once the machine rests."""
-        return e[1] in self.machine.final or bool(self.domain.arrays.terminal[e[0]])
+    def is_over(self, control: ControlState) -> bool:
+        """True if the episode is over once no silent move is pending."""
+        s, u = control
+        return u in self.machine.final or bool(self.domain.arrays.terminal[s])
 
-    def begins(self) -> Iterator[tuple[Fraction, View]]:
-        """The chance of each start, and where it is when the first action is chosen."""
+    def starts(self) -> Iterator[tuple[Fraction, PartialState]]:
+        """Yield the probability of each start, and the state in which the first action is taken."""
         arrays = self.domain.arrays
-        chances = [Fraction(p) for p in arrays.start_probability.tolist()]
-        for chance, s, label in zip(chances, arrays.start_state, arrays.start_label, strict=True):
-            at = self.machine.begin().after
-            if label != NO_LABEL and at.state not in self.machine.final:
-                at = self.machine.step(at, self.domain.labels[label]).after
-            if chance > 0:
-                yield chance / sum(chances), ((int(s), at.state), (*at.stack, None))
+        probabilities = [Fraction(p) for p in arrays.start_probability.tolist()]
+        rows = zip(probabilities, arrays.start_state, arrays.start_label, strict=True)
+        for probability, s, label in rows:
+            start = self.machine.begin().after
+            if label != NO_LABEL and start.state not in self.machine.final:
+                start = self.machine.step(start, self.domain.labels[label]).after
+            if probability > 0:
+                control = int(s), start.state
+                yield probability / sum(probabilities), (control, (*start.stack, None))
 
-    def after(self, e: Exit, top: str | None) -> list[tuple[Exit, TopSymbols]]:
-        """Every end of a move at a head, the silent one included."""
-        silent = self.move(e[1], top, None)
+    def successors(
+        self, control: ControlState, top: str | None
+    ) -> list[tuple[ControlState, TopSymbols]]:
+        """The next control state and the pushed symbols, for every move at a head."""
+        s, u = control
+        silent = self.move(u, top, None)
         if silent is not None:
-            return [((e[0], silent[1]), silent[2])]
-        return [(one.exit, one.pushed) for row in self.rows(e, top) for one in row]
+            _, target, pushed = silent
+            return [((s, target), pushed)]
+        return [
+            (outcome.control, outcome.pushed)
+            for action in self.outcomes(control, top)
+            for outcome in action
+        ]

@@ -1,7 +1,7 @@
 """Bounds of the optimal values of a product's states, by value iteration.
 
-The problem is the discounted one without a step limit. What was not explored lies between bounds (`top_bounds`), and rounding is
-part of every bound.
+The problem is the discounted one without a step limit. Values of unexplored states lie between the
+bounds of `top_bounds`. Rounding is part of every bound.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 
 from pdrm.analysis.deadline import Deadline
 from pdrm.analysis.top_bounds import EPSILON, FrontierBounds, check_discount
-from pdrm.analysis.values_kernel import Swept, find_components, improve, renumber
+from pdrm.analysis.values_kernel import OrderedProduct, find_components, improve, renumber
 from pdrm.product.finite_kernel import END, FiniteProduct, Floats, Numbers
 
 MAX_ROUNDS = 100_000
-AT_ONCE = 200_000_000
-"""Outcomes that a kernel chooses among in one call, about: between two calls the deadline is checked."""
+OUTCOMES_PER_CALL = 200_000_000
+"""Approximate number of outcomes that a kernel evaluates between two checks of the deadline."""
 
 
 class ValueBounds(NamedTuple):
@@ -43,67 +43,71 @@ def bound_values(
     deadline: Deadline | None = None,
     initial: tuple[Floats, Floats] | None = None,
 ) -> ValueBounds:
-    """Bound the optimal values of a product; `initial`: bounds to start from."""
+    """Bound the optimal values of a product; `initial`: lower and upper bounds to start from."""
     check_discount(discount)
     deadline = deadline or Deadline()
     frontier = FrontierBounds(product, discount, deadline)
-    lower, upper = initial or frontier.of(0)
-    swept = sort_states(product, discount)
-    value, error = iterate(swept, discount, precision, frontier.slack, lower, deadline)
+    slack = frontier.slack
+    lower, upper = initial or frontier.bound_optimal(0)
+    ordered = sort_states(product, discount)
+    value, error = iterate(ordered, discount, precision, slack, lower, deadline)
     np.maximum(lower, value - error, out=lower)
-    if not swept.expanded.all():
-        value, error = iterate(swept, discount, precision, frontier.slack, upper, deadline)
+    if not ordered.expanded.all():
+        value, error = iterate(ordered, discount, precision, slack, upper, deadline)
     np.minimum(upper, value + error, out=upper)
-    return ValueBounds(lower, upper, frontier.slack)
+    return ValueBounds(lower, upper, slack)
 
 
 def find_action_values(
     product: FiniteProduct, discount: float, value: Floats, states: Numbers | slice = slice(None)
 ) -> Floats:
-    """[state, action]: the reward of each action and the discounted value after it; the value itself if nothing was expanded."""
+    """[state, action]: the expected reward plus the discounted value of the next state.
+
+    In unexpanded states it is the value itself.
+    """
     following = product.next[states]
     later = np.where(following != END, value[following], 0.0)
-    paid = product.reward[states] + discount * later
-    q = (product.probability[product.env_state[states]] * paid).sum(axis=2)
+    outcome_values = product.reward[states] + discount * later
+    q = (product.probability[product.env_state[states]] * outcome_values).sum(axis=2)
     return np.where(product.expanded[states][:, np.newaxis], q, value[states][:, np.newaxis])
 
 
 def iterate(
-    product: Swept,
+    product: OrderedProduct,
     discount: float,
     precision: float,
     slack: float,
-    begin: Floats,
+    initial: Floats,
     deadline: Deadline,
 ) -> tuple[Floats, Floats]:
-    """Values if states on the frontier have those of `begin`, and how far they can be from the truth.
+    """Value iteration from any `initial` values, which frontier states keep.
 
-    Iteration starts anywhere: the error follows from the last change.
+    Returns the values and [x]: their proved errors, which follow from the last change.
     """
     gap = 1 - discount
     close = max(precision * gap, slack / 8)
-    rounds = max(1, AT_ONCE // max(1, product.lead.size))
-    value = np.append(begin[product.order], 0.0)
-    change, done = np.inf, 0
+    rounds = max(1, OUTCOMES_PER_CALL // max(1, product.successor.size))
+    value = np.append(initial[product.order], 0.0)
+    change = np.inf
+    done = 0
     while change > close and done < MAX_ROUNDS:
         error, change = improve(product, discount, close, slack, rounds, value)
         done += rounds
         if deadline.over:
             break
-    found, off = np.empty_like(begin), np.empty_like(begin)
-    found[product.order], off[product.order] = value[:-1], error[:-1] * (1 + 4 * EPSILON / gap)
-    return found, off
+    return value[product.position], error[product.position] * (1 + 4 * EPSILON / gap)
 
 
-def sort_states(product: FiniteProduct, discount: float) -> Swept:
-    """The product as value iteration sweeps it."""
+def sort_states(product: FiniteProduct, discount: float) -> OrderedProduct:
+    """The product in the order in which value iteration sweeps it."""
     count, actions, outcomes = product.next.shape
     component = find_components(product.next.reshape(count, actions * outcomes))
     order = np.argsort(component, kind="stable")
     first = np.searchsorted(component[order], np.arange(component.max(initial=-1) + 2))
     position = np.empty(count, np.uint32)
     position[order] = np.arange(count)
-    lead, paid = renumber(product.steps, order, position)
-    cell = (actions * product.env_state[order]).astype(np.uint32)
+    successor, reward = renumber(product.steps, order, position)
+    weight_row = (actions * product.env_state[order]).astype(np.uint32)
     weight = discount * product.probability.reshape(-1, outcomes)
-    return Swept(order, first, lead, paid, cell, weight, product.expanded[order])
+    expanded = product.expanded[order]
+    return OrderedProduct(order, position, first, successor, reward, weight_row, weight, expanded)

@@ -1,16 +1,19 @@
-"""Optimal values with stacks of any height, from one operator for each symbol on top.
+"""Optimal values with stacks of any height, from one operator per stack symbol.
 
-What happens while a symbol z is on top does not depend on the stack below, except through the value
-w(s, u) of what is left once z has been popped at ⟨s, u⟩, an *exit*. If moves are deterministic, a
-way of acting pops z after t steps at an exit, having gained c, or never does. So the value is
+While a symbol z is on top, the stack below matters only through its value. Let w(s, u) be the
+value of the stack below if z is popped at the control state (s, u), an *exit*. With deterministic
+moves, a policy either pops z after t steps at an exit e with discounted return c, or never pops it.
+So the value with z on top is
 
-    F_z(w)(s, u) = max( C, max over exits e and lines (c, t) of c + γᵗ w(e) ).
+    F_z(w)(s, u) = max( C, max over exits e and lines (t, c) of c + γᵗ w(e) ).
 
-The value with a stack is the composition of the operators of its symbols, from the bottom up. The
-empty stack is symbol 0, which is never popped. `whole_stack_kernel` finds the operators.
+F_z is the operator of z. The value with a stack is the composition of the operators of its
+symbols, from the bottom up. The empty stack is symbol 0, which is never popped.
+`whole_stack_kernel` finds the operators.
 
-Values are *continuation values* W: what a configuration adds to the value of the one a step
-earlier. That is γ times its value and, before that, what its pending silent moves pay, undiscounted.
+All values here are *continuation values* W: the contribution of a configuration to the value one
+step earlier. It consists of the undiscounted rewards of its pending silent moves and γ times the
+value of the configuration after them.
 """
 
 from __future__ import annotations
@@ -21,24 +24,22 @@ from typing import NamedTuple
 import numpy as np
 
 from pdrm.analysis.deadline import Deadline
-from pdrm.analysis.top_bounds import EPSILON, TINY, bound_all, measure_silence
-from pdrm.analysis.values_kernel import narrow_by_top
+from pdrm.analysis.top_bounds import EPSILON, TINY, bound_all, bound_silent_moves
+from pdrm.analysis.values_kernel import EnvMoves, narrow_by_top
 from pdrm.analysis.whole_stack_kernel import (
-    AT,
     CLOCK,
+    FOUND,
     LINES,
-    MET,
     NONE,
+    POSITION,
     READS,
     TRIED,
     UNDEFINED,
     WANTED,
-    Floats,
-    Numbers,
     Ranges,
     World,
+    discover,
     evaluate_actions,
-    meet,
     no_operators,
     sweep,
 )
@@ -46,30 +47,40 @@ from pdrm.domains.finite_domain import DomainArrays, FiniteDomain
 from pdrm.errors import BadSetting, ProductTooLarge, StochasticMoves
 from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Symbols, Table
+from pdrm.product.finite_kernel import Floats, Numbers
 
 NEGLIGIBLE = 1e-18
-"""A power of the discount as small as this changes a value by less than a rounding."""
+"""A power of the discount this small changes a value by less than rounding."""
 MAX_POWERS = 8_000_000
 MAX_HEADS = 50_000_000
-"""Environment states times machine states times symbols, at most: arrays have a place for each."""
+"""Environment states times machine states times symbols: the length of the arrays."""
 MAX_SWEEPS = 10_000
-"""Sweeps that narrow the range of values."""
-ROUNDINGS = 64
-"""Roundings of the largest number in one move's arithmetic, at most."""
-HEIGHT = 1_000
-"""The height of stacks that errors are stated for."""
+"""Sweeps that tighten the range of values."""
+MAX_ROUNDINGS = 64
+"""Roundings of the largest number in the arithmetic of one move."""
+PROVED_HEIGHT = 1_000
+"""The stack height for which errors are stated."""
 COARSE = 1e-2
 """The first tolerance, as a share of the largest value."""
-BUDGET = 1_000
-"""Visits between two looks at the clock."""
-ROOM = 1_000
-"""Lines that there is room for at first."""
-Line = tuple[float, int, int, int]
-"""c, t, and the environment and machine state of the exit."""
+VISITS_PER_CALL = 1_000
+"""Visits between two checks of the deadline."""
+MIN_ROOM = 1_000
+"""Rows for lines and reads at first."""
+
+
+class AffineLine(NamedTuple):
+    """The line c + γᵗ w(exit)."""
+
+    t: int
+    c: float
+    env_state: int
+    """The environment state of the exit."""
+    state: int
+    """The machine state of the exit."""
 
 
 class UndefinedHead(NamedTuple):
-    """A move that the machine does not define: `otherwise error`, and no rule applies."""
+    """A head and an action whose label no rule reads, with `otherwise error`."""
 
     env_state: int
     state: int
@@ -78,9 +89,9 @@ class UndefinedHead(NamedTuple):
 
 
 class WholeStack:
-    """The operators of a world and a machine, each found when it is first asked for.
+    """The operators of a world and a machine, each solved when it is first needed.
 
-    The world may be a whole domain, or the part of it that a learner has seen (see `note`).
+    The world is a whole domain, or the part of it that a learner has seen (see `note`).
 
     >>> from pdrm.machines.tables import tabulate
     >>> from pdrm.task import Task
@@ -100,97 +111,103 @@ class WholeStack:
         precision: float = 1e-6,
         largest_unknown: float | None = None,
     ) -> None:
-        """Bound the values; nothing is solved yet.
+        """Bound the values. Operators are solved later.
 
         Args:
-            world: The environment's moves, as far as they are known.
+            world: The known moves of the environment.
             table: The machine.
             discount: γ.
-            precision: The error to aim at, as a share of the largest value there can be.
-            largest_unknown: What the environment pays at most for a move that may become known
-                (default: moves that are not known cannot be taken).
+            precision: The error to aim at, as a share of the largest possible value.
+            largest_unknown: The maximum environment reward of moves that may become known
+                (default: unknown moves cannot be taken).
         """
-        self.world, self.table, self.discount, self.precision = world, table, discount, precision
-        self.silence = measure_silence(table)
+        self.world = world
+        self.table = table
+        self.discount = discount
+        self.precision = precision
+        self.silent_moves = bound_silent_moves(table)
         self.shape = len(world.terminal), *table.silent.shape
         env_states, states, symbols = self.shape
         if env_states * states * symbols > MAX_HEADS:
-            fault = (
+            size = (
                 f"{env_states:,} environment states, {states} machine states and {symbols} symbols"
             )
-            raise ProductTooLarge(f"{fault} are too many", fix="use a smaller domain or machine")
+            raise ProductTooLarge(f"{size} are too many", fix="use a smaller domain or machine")
         self.ranges = self._find_ranges(largest_unknown)
         self.operators = no_operators(env_states * states, symbols)
         self.deadline = Deadline()
-        """Once it is over, solving raises a TimeoutError."""
-        self._settled = False
+        """Solving raises a TimeoutError after it."""
+        self._solved = False
 
     # --- Values
 
     def action_values(self, env_state: int, state: int, stack: Symbols) -> Floats:
-        """[action]: the value of each, NaN if it is not known or the machine has no move for it.
+        """[action]: its value, or NaN if the move is unknown or the machine has no rule for it.
 
         No silent move may be pending, and the episode must not be over.
         """
         symbols = np.array((*stack, 0), np.int32)
         values = np.empty(self.world.next.shape[1])
-        self.settle()
+        self.solve()
         while not evaluate_actions(
             self.world, self.table, self.ranges, self.operators, env_state, state, symbols, values
         ):
-            self._settled = False
-            self.settle()
+            self._solved = False
+            self.solve()
         return values
 
     def find(self, env_state: int, state: int, symbol: int) -> None:
-        """Find one more operator, and those it depends on."""
-        _, states, symbols = self.shape
-        meet(self.ranges, self.operators, (env_state * states + state) * symbols + symbol, symbols)
-        self._settled = False
-        self.settle()
+        """Solve the operator of a head, and those it depends on."""
+        symbols = self.shape[2]
+        discover(self.ranges, self.operators, self._head(env_state, state, symbol), symbols)
+        self._solved = False
+        self.solve()
 
-    def read(self, env_state: int, state: int, symbol: int) -> tuple[float, list[Line]]:
-        """The constant of an operator, and its lines; symbol 0 is the empty stack."""
+    def read(self, env_state: int, state: int, symbol: int) -> tuple[float, list[AffineLine]]:
+        """The constant of an operator, and its lines. Symbol 0 is the empty stack."""
         self.find(env_state, state, symbol)
-        _, states, symbols = self.shape
-        operators, head = self.operators, (env_state * states + state) * symbols + symbol
-        lines = slice(operators.first[head], operators.first[head] + operators.lines[head])
-        columns = operators.c[lines], operators.t[lines], *np.divmod(operators.exit[lines], states)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        return float(operators.constant[head]), list(rows)
+        operators = self.operators
+        head = self._head(env_state, state, symbol)
+        rows = slice(operators.first[head], operators.first[head] + operators.lines[head])
+        exits = np.divmod(operators.exit[rows], self.shape[1])
+        columns = [column.tolist() for column in (operators.t[rows], operators.c[rows], *exits)]
+        return float(operators.constant[head]), list(map(AffineLine, *columns))
+
+    def _head(self, env_state: int, state: int, symbol: int) -> int:
+        return int(np.ravel_multi_index((env_state, state, symbol), self.shape))
 
     def range(self, env_state: int, state: int) -> tuple[float, float]:
-        """Between which numbers the continuation value is, whatever the stack."""
-        e = env_state * self.shape[1] + state
-        return float(self.ranges.low[e]), float(self.ranges.high[e])
+        """The range of the continuation value over all stacks."""
+        control = env_state * self.shape[1] + state
+        return float(self.ranges.low[control]), float(self.ranges.high[control])
 
     def error_at(self, height: int) -> float:
-        """A bound of how far any value of a stack of that height can be from the true one.
+        """A proved bound on the error of every value with a stack of this height.
 
-        W is composed of operators F that are found from below: each line and constant is a way to
-        act, so W is at most the true W*. When solving ends, no move would raise an operator by more
-        than the tolerance (the silent one, if it takes no time), wherever w is in its range. So one
-        step of the Bellman operator raises W by at most the tolerance, and that of each silent move
-        of the step; over all steps this adds up to W* - W, with the discount. A step begins with at
-        most `per_step` silent moves, and `per_symbol` more for each symbol that was on the stack.
-        Rounding is added: 64 roundings of the largest number for each move and symbol.
+        Proof. Let W be the computed values and W* the true ones. Each line and constant is the
+        return of some policy, so W ≤ W*. When solving ends, no move raises an operator by more than
+        the tolerance (`silent_tolerance` for silent moves), for any w in the ranges. So a step of
+        the Bellman operator raises W by at most the tolerance, plus the silent tolerance for each
+        silent move of the step. W* - W is at most the discounted sum of this over all steps. A step
+        starts with at most `per_step` silent moves, plus `per_symbol` for each symbol that was on
+        the stack. Rounding adds 64 roundings of the largest number for each move and symbol.
 
-        Where silent moves are paid for every symbol that they pop, values and ranges grow with the
-        height, and the error is stated for stacks of up to 1,000 symbols only.
+        If pops by silent moves are rewarded, values and ranges grow with the height, and the error
+        is only stated for stacks of up to 1,000 symbols (infinite above).
         """
-        if height > HEIGHT and self.silence.grows:
+        silent_moves = self.silent_moves
+        if height > PROVED_HEIGHT and silent_moves.grows:
             return inf
-        ranges, silence, gap = self.ranges, self.silence, 1 - self.discount
-        largest = self.largest
-        rounding = ROUNDINGS * EPSILON * largest
-        silent = ranges.silent_tolerance + rounding
-        steps = (ranges.tolerance + rounding + silence.per_step * silent) / gap
-        begin = (silence.per_step + silence.per_symbol * height) * silent
-        return float((steps + begin) * (1 + 1e-9) + (height + 1) * rounding)
+        rounding = MAX_ROUNDINGS * EPSILON * self.largest
+        silent = self.ranges.silent_tolerance + rounding
+        step = self.ranges.tolerance + rounding + silent_moves.per_step * silent
+        all_steps = step / (1 - self.discount)
+        at_start = (silent_moves.per_step + silent_moves.per_symbol * height) * silent
+        return float((all_steps + at_start) * (1 + 1e-9) + (height + 1) * rounding)
 
     @property
     def undefined(self) -> UndefinedHead | None:
-        """A move that was needed and that the machine does not define."""
+        """A move that was needed and that the machine does not define, or None."""
         head = int(self.operators.counter[UNDEFINED])
         if head == NONE:
             return None
@@ -199,55 +216,56 @@ class WholeStack:
 
     @property
     def size(self) -> dict[str, int]:
-        """Counts of entries, of their lines, and of all numbers that are kept."""
+        """The number of entries, of lines, and of all stored numbers."""
         self._make_room()
-        met = len(self._list_met())
+        found = len(self._list_found())
         lines, reads = self.operators.counter[LINES : READS + 1].tolist()
-        return {"entries": met, "lines": lines, "numbers": 3 * lines + reads + 9 * met}
+        return {"entries": found, "lines": lines, "numbers": 3 * lines + reads + 9 * found}
 
     # --- Solving
 
     def note(self, env_state: int) -> None:
-        """Visit the heads of an environment state again: a move there has become known in `world`."""
+        """Solve the heads of an environment state again after a change in `world`."""
         _, states, symbols = self.shape
         heads = slice(env_state * states * symbols, (env_state + 1) * states * symbols)
         self.operators.visited[heads] = 0
-        self._settled = False
+        self._solved = False
 
-    def settle(self) -> None:
-        """Visit heads until no visit gains more than the tolerance.
+    def solve(self) -> None:
+        """Visit heads until no visit raises an operator by more than the tolerance.
 
-        A coarse tolerance comes first: good constants make most lines superfluous.
+        A coarse tolerance comes first: with good constants most lines are useless.
         """
-        if not self._settled:
-            begun = self.operators.counter[CLOCK]
+        if not self._solved:
+            start = self.operators.counter[CLOCK]
             coarse = COARSE * self.largest
-            self._settle(self.ranges._replace(tolerance=coarse, silent_tolerance=coarse))
-            self.operators.visited[self.operators.visited > begun] = 0
-            self._settled = False
-            self._settle(self.ranges)
+            self._solve_within(self.ranges._replace(tolerance=coarse, silent_tolerance=coarse))
+            self.operators.visited[self.operators.visited > start] = 0
+            self._solved = False
+            self._solve_within(self.ranges)
 
-    def _settle(self, ranges: Ranges) -> None:
-        counter = self.operators.counter
-        while not self._settled:
-            counter[AT] = counter[MET]
-            self._settled = True
-            while sweep(self.world, self.table, ranges, self.operators, BUDGET):
-                self._settled = False
-                if counter[WANTED]:
+    def _solve_within(self, ranges: Ranges) -> None:
+        """Solve with the tolerances of these ranges."""
+        while not self._solved:
+            self.operators.counter[POSITION] = self.operators.counter[FOUND]
+            self._solved = True
+            while sweep(self.world, self.table, ranges, self.operators, VISITS_PER_CALL):
+                self._solved = False
+                if self.operators.counter[WANTED]:
                     self._make_room()
                 if self.deadline.over:
                     raise TimeoutError("time is up")
             if self._close_loops():
-                self._settled = False
+                self._solved = False
 
     def _make_room(self) -> None:
-        """Move lines together, so that there is room for twice as many."""
-        operators, counter = self.operators, self.operators.counter
+        """Remove unused rows of lines and reads, and make room for twice as many."""
+        operators = self.operators
+        counter = operators.counter
         lines = self._pack(operators.first, operators.lines)
         reads = self._pack(operators.first_read, operators.reads)
         counter[LINES], counter[READS] = len(lines), len(reads)
-        room = ROOM + 2 * (max(len(lines), len(reads)) + int(counter[WANTED]))
+        room = MIN_ROOM + 2 * (max(len(lines), len(reads)) + int(counter[WANTED]))
         counter[WANTED] = 0
         self.operators = operators._replace(
             exit=lengthen(operators.exit[lines], room),
@@ -257,95 +275,104 @@ class WholeStack:
         )
 
     def _pack(self, first: Numbers, count: Numbers) -> Numbers:
-        """The rows of all heads one after the other; `first` becomes where those of each begin."""
-        met = self._list_met()
-        begin = np.cumsum(count[met]) - count[met]
-        rows = np.repeat(first[met] - begin, count[met]) + np.arange(count[met].sum())
-        first[met] = begin
+        """The used rows of all heads in sequence; `first` is updated to their new positions."""
+        heads = self._list_found()
+        packed = np.cumsum(count[heads]) - count[heads]
+        rows = np.repeat(first[heads] - packed, count[heads]) + np.arange(count[heads].sum())
+        first[heads] = packed
         return rows
 
     def _close_loops(self) -> bool:
-        """Raise constants to what following them for ever is worth; return True if one rose.
+        """Raise constants to the value of following them forever; return True if one rose.
 
-        The constant of a head is what is gained until another head is reached, and the constant
-        there. Following twice as many of these at once, again and again, sums them up.
+        The constant of a head is a gain plus the weighted constant of another head. Repeated
+        squaring sums these chains: each round follows twice as many heads.
         """
         operators = self.operators
-        met = self._list_met()
+        heads = self._list_found()
         position = np.zeros(len(operators.constant), np.int32)
-        position[met] = np.arange(len(met))
-        goal = position[np.maximum(operators.leads_to[met], 0)]
-        gain = operators.gain[met]
-        weight = np.where(operators.leads_to[met] == NONE, 0.0, operators.weight[met])
-        while len(met) and weight.max() > NEGLIGIBLE:
+        position[heads] = np.arange(len(heads))
+        leads_to = operators.leads_to[heads]
+        goal = position[np.maximum(leads_to, 0)]
+        gain = operators.gain[heads]
+        weight = np.where(leads_to == NONE, 0.0, operators.weight[heads])
+        while len(heads) and weight.max() > NEGLIGIBLE:
             gain = gain + weight * gain[goal]
             weight = weight * weight[goal]
             goal = goal[goal]
-        rose = gain > operators.constant[met] + self.ranges.tolerance
-        heads = met[rose]
-        operators.constant[heads] = gain[rose]
+        rose = gain > operators.constant[heads] + self.ranges.tolerance
+        operators.constant[heads[rose]] = gain[rose]
         operators.counter[CLOCK] += 1
-        operators.changed[heads] = operators.counter[CLOCK]
+        operators.changed[heads[rose]] = operators.counter[CLOCK]
         return bool(rose.any())
 
-    def _list_met(self) -> Numbers:
-        return self.operators.order[: self.operators.counter[MET]]
+    def _list_found(self) -> Numbers:
+        """The heads found so far."""
+        return self.operators.order[: self.operators.counter[FOUND]]
 
     # --- Ranges
 
     def _find_ranges(self, largest_unknown: float | None) -> Ranges:
-        world, table, silence, gap = self.world, self.table, self.silence, 1 - self.discount
+        """Bound the continuation values at each exit, and derive the tolerances."""
+        world, table, silent_moves = self.world, self.table, self.silent_moves
+        gap = 1 - self.discount
         power = _list_powers(self.discount)
-        own = world.reward[world.next != NONE]
+        env_reward = world.reward[world.next != NONE]
         if largest_unknown is not None:
-            own = np.append(own, [largest_unknown, -largest_unknown])
-        every = bound_all(own, table, table.reward, silence, self.discount)
+            env_reward = np.append(env_reward, [largest_unknown, -largest_unknown])
+        every = bound_all(env_reward, table, table.reward, self.discount)
         largest = max(every.high, -every.low, TINY)
-        max_stack_height = HEIGHT + silence.pushed * len(power)  # later steps do not count
-        unknown = -inf if largest_unknown is None else every.high
-        following, label = world.next[..., np.newaxis], world.label[..., np.newaxis]
-        reward, sure = world.reward[..., np.newaxis], np.ones((*world.next.shape, 1))
+        # steps with a negligible power do not count
+        max_stack_height = PROVED_HEIGHT + silent_moves.pushed * len(power)
+        moves = EnvMoves(
+            world.next[..., None],
+            world.label[..., None],
+            world.reward[..., None],
+            np.ones((*world.next.shape, 1)),
+            world.terminal,
+        )
 
         def narrow(sign: float, bound: float, slope: float, unknown: float) -> Floats:
-            """[exit]: the upper (1) or lower (-1) bound of what lies below, by the tops that it can have."""
+            """[exit]: the upper (sign 1) or lower (sign -1) bound for every top symbol."""
             value = np.full(self.shape, bound)
             value[:, table.first_final :] = 0.0
             narrow_by_top(
-                following, label, reward, sure, world.terminal, table, self.discount,
-                sign, unknown, sign * slope, 1e-6 * largest, MAX_SWEEPS, value,
+                moves, table, self.discount, sign, unknown, sign * slope, 1e-6 * largest,
+                MAX_SWEEPS, value,
             )  # fmt: skip
             end = (sign * value).max(axis=2).ravel() + slope * max_stack_height
             narrowed: Floats = sign * (end + 1e-9 * largest)
             return narrowed
 
         low = narrow(-1.0, every.low, every.low_slope, -inf)
-        high = narrow(1.0, every.high, every.high_slope, unknown)
-        self.largest_paid = float(
+        high_unknown = -inf if largest_unknown is None else every.high
+        high = narrow(1.0, every.high, every.high_slope, high_unknown)
+        self.largest_reward = float(
             np.abs(world.reward).max(initial=0.0) + np.abs(table.reward).max()
         )
         largest = float(max(np.abs(low).max(), np.abs(high).max()))
-        self.largest = largest + self.largest_paid
+        self.largest = largest + self.largest_reward
         tolerance = max(0.35 * self.precision * gap * largest, 4 * EPSILON * largest)
-        silent_moves = silence.per_step + gap * silence.per_symbol * HEIGHT
-        return Ranges(low, high, power, tolerance, tolerance / (1 + silent_moves))
+        silent_count = silent_moves.per_step + gap * silent_moves.per_symbol * PROVED_HEIGHT
+        return Ranges(low, high, power, tolerance, tolerance / (1 + silent_count))
 
 
 # --- Worlds
 
 
 def take_certain(arrays: DomainArrays) -> DomainArrays:
-    """Of each action the outcome that happens, if moves have no chance: one outcome, of probability 1."""
+    """The arrays of a deterministic domain with one outcome for each action."""
     happens = arrays.probability.argmax(axis=2)[..., np.newaxis]
     following, label, reward = (
         np.ascontiguousarray(np.take_along_axis(array, happens, axis=2))
         for array in (arrays.next, arrays.label, arrays.reward)
     )
-    sure = np.ones(following.shape)
-    return arrays._replace(next=following, label=label, reward=reward, probability=sure)
+    probability = np.ones(following.shape)
+    return arrays._replace(next=following, label=label, reward=reward, probability=probability)
 
 
 def world_of(arrays: DomainArrays) -> World:
-    """The world of a domain whose moves are deterministic.
+    """The world of a domain with deterministic moves.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> world_of(domain("maze-5x5").arrays).next.shape
@@ -357,14 +384,14 @@ def world_of(arrays: DomainArrays) -> World:
 
 
 def check_deterministic(domain: FiniteDomain) -> None:
-    """Refuse a domain in which an action can have two outcomes."""
+    """Refuse a domain in which an action has several outcomes. Equal outcomes count as one."""
     arrays, certain = domain.arrays, take_certain(domain.arrays)
-    others = arrays.next != certain.next
-    others |= (arrays.label != certain.label) | (arrays.reward != certain.reward)
-    different = ((arrays.probability > 0) & others).any(axis=2)  # an outcome listed twice is one
-    wrong = different & ~arrays.terminal[:, np.newaxis]
-    if wrong.any():
-        s, action = np.argwhere(wrong)[0].tolist()
+    differs = arrays.next != certain.next
+    differs |= (arrays.label != certain.label) | (arrays.reward != certain.reward)
+    random = ((arrays.probability > 0) & differs).any(axis=2)
+    random &= ~arrays.terminal[:, np.newaxis]
+    if random.any():
+        s, action = np.argwhere(random)[0].tolist()
         raise StochasticMoves(
             f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in"
             f" state {s} ({domain.describe(s)}) has several outcomes",
@@ -373,7 +400,7 @@ def check_deterministic(domain: FiniteDomain) -> None:
 
 
 def _list_powers(discount: float) -> Floats:
-    """The powers of the discount down to one that is negligible."""
+    """The powers of the discount down to a negligible one."""
     count = 1 if discount == 0 else int(np.log(NEGLIGIBLE) / np.log(discount)) + 2
     if count > MAX_POWERS:
         raise BadSetting(f"a discount of {discount} is too close to 1", fix="use at most 0.99999")

@@ -1,11 +1,11 @@
 """Operators of stack symbols in Numba (`whole_stack` has the theory).
 
-A *head* is an environment state, a machine state and the symbol on top; an *exit* the two states in
-which a symbol has just been popped. Both are numbers: an exit is `env_state * states + state`, a head
-`exit * symbols + symbol`. A line c + γᵗ w(exit) is the tuple (exit, t, c).
+A *control state* is an environment state and a machine state. A *head* adds the symbol on top. An
+*exit* is the control state in which a symbol has just been popped. All are numbers: a control state
+is `env_state * states + state`, a head `control_state * symbols + symbol`.
 
-A visit to a head composes the operators that its moves lead to, and adds lines and constants that
-gain more than the tolerance. Nothing that was gained is given up, so visits end.
+A visit to a head composes the operators that its moves lead to. It adds the lines and constants
+that raise the head's operator by more than the tolerance. Operators only rise, so visits end.
 """
 
 from __future__ import annotations
@@ -14,61 +14,59 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from pdrm.machines.tables import Integers, Rewards, Table
+from pdrm.product.finite_kernel import Flags, Floats, Numbers
 
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Line = tuple[int, int, float]
+Line = tuple[int, float, int]
+"""The affine line c + γᵗ w(exit) as (t, c, exit)."""
 Lines = list[Line]
 
 NONE = -1
-"""No head; in `World.next`: a move that is not known."""
+"""No head; in `World.next`: an unknown move."""
 
-MET, SEEN, CLOCK, AT, UNDEFINED, TRIED, LINES, READS, WANTED = range(9)
-"""In `Operators.counter`: heads met and visited once, time, position of a sweep, the head and action
-of an undefined move, rows of lines and reads that are used, and more that were wanted."""
-COUNTERS = 9
+FOUND, SEEN, CLOCK, POSITION, UNDEFINED, TRIED, LINES, READS, WANTED, COUNTERS = range(10)
+"""Indices of `Operators.counter`: heads found, heads visited at least once, time, position of a
+sweep, head and action of an undefined move, used rows of lines and reads, and missing rows."""
 
-BEST, TO, GAIN, WEIGHT, FLOOR = range(5)
+VALUE, TO, GAIN, WEIGHT, FLOOR = range(5)
+"""Indices of `Candidates.best`."""
 
 
 class World(NamedTuple):
-    """A deterministic labelled MDP of S states and A actions, as far as it is known."""
+    """The known part of a deterministic labelled MDP with S states and A actions."""
 
     next: Integers
     """[S, A]: the next state, or NONE."""
     label: Integers
-    """[S, A]: the number of the label that is emitted."""
+    """[S, A]: the number of the emitted label."""
     reward: Rewards
-    """[S, A]: the environment's own reward."""
+    """[S, A]: the environment's reward."""
     terminal: Flags
     """[S]: True if the environment ends there."""
 
 
 class Ranges(NamedTuple):
-    """Bounds of the continuation value of what lies below a symbol, and the tolerances."""
+    """Bounds of the continuation values below a symbol, and the tolerances."""
 
     low: Floats
-    """[exit]: the least, whatever lies below."""
+    """[exit]: a lower bound for every stack."""
     high: Floats
-    """[exit]: the greatest."""
+    """[exit]: an upper bound for every stack."""
     power: Floats
-    """[t]: the discount to the t. The last is negligible: longer lines count as constants."""
+    """[t]: γᵗ. The last is negligible: longer lines count as constants."""
     tolerance: float
-    """Gains up to this are dropped."""
+    """Smaller improvements are dropped."""
     silent_tolerance: float
-    """The same at heads with a silent move, which are followed without discount."""
+    """The tolerance at heads with a silent move, which is not discounted."""
 
 
 class Operators(NamedTuple):
     """The operators found so far."""
 
     order: Numbers
-    """[position]: the heads in the order in which they were met."""
+    """[position]: the heads in the order in which they were found."""
     first: Numbers
     """[head]: the first of its lines."""
     lines: Numbers
@@ -82,13 +80,13 @@ class Operators(NamedTuple):
     first_read: Numbers
     """[head]: the first of the heads that it depends on."""
     reads: Numbers
-    """[head]: the number of these."""
+    """[head]: the number of heads that it depends on."""
     read: Numbers
     """[read]: the head."""
     noted: Numbers
     """[head]: the time of the last visit that read it."""
     constant: Floats
-    """[head]: a value that can be had without ever popping the symbol, or the least there is; NaN if it was not met."""
+    """[head]: a value reached without a pop, or the lower bound; NaN before the head is found."""
     leads_to: Numbers
     """[head]: the constant is `gain` plus `weight` times the constant of this head; or NONE."""
     gain: Floats
@@ -98,77 +96,103 @@ class Operators(NamedTuple):
     changed: Numbers
     """[head]: the time of its last change."""
     newest: Integers
-    """[exit]: NONE (see `merge`)."""
+    """[exit]: NONE; the work space of `merge`."""
     counter: Numbers
 
 
 @njit(cache=True)
 def no_lines() -> Lines:
-    """An empty list (a comprehension over nothing is compiled wrongly)."""
+    """An empty list (Numba compiles a comprehension over nothing wrongly)."""
     number = int(np.int64(0))
-    return [(number, number, 0.0)][:0]
+    return [(number, 0.0, number)][:0]
 
 
 def no_operators(exits: int, symbols: int) -> Operators:
-    """No operator yet."""
+    """The arrays before any head is found."""
     heads = exits * symbols
-    constant, gain, weight = np.full(heads, math.nan), np.zeros(heads), np.zeros(heads)
-    order, first, lines, first_read, reads, noted, leads_to, visited, changed = np.zeros(
-        (9, heads), np.int64
-    )
-    nothing, counter = np.zeros(0, np.int64), np.zeros(COUNTERS, np.int64)
+    nothing = np.zeros(0, np.int64)
+    counter = np.zeros(COUNTERS, np.int64)
     counter[UNDEFINED] = NONE
+    of_heads = ("order", "first", "lines", "first_read", "reads", "noted", "leads_to", "visited")
     return Operators(
-        order, first, lines, nothing, nothing, np.zeros(0), first_read, reads, nothing, noted,
-        constant, leads_to, gain, weight, visited, changed,
-        np.full(exits, NONE, np.int32), counter,
-    )  # fmt: skip
+        **{name: np.zeros(heads, np.int64) for name in (*of_heads, "changed")},
+        exit=nothing,
+        t=nothing,
+        c=np.zeros(0),
+        read=nothing,
+        constant=np.full(heads, math.nan),
+        gain=np.zeros(heads),
+        weight=np.zeros(heads),
+        newest=np.full(exits, NONE, np.int32),
+        counter=counter,
+    )
 
 
 @njit(cache=True)
-def meet(ranges: Ranges, operators: Operators, head: int, symbols: int) -> None:
-    """Make a head known, with the least constant."""
+def discover(ranges: Ranges, operators: Operators, head: int, symbols: int) -> None:
+    """Add a head, unless it was found before. Its constant is the lower bound."""
     if math.isnan(operators.constant[head]):
-        operators.order[operators.counter[MET]] = head
-        operators.counter[MET] += 1
-        least = ranges.low[head // symbols]
-        operators.constant[head] = least
-        operators.gain[head] = least
+        operators.order[operators.counter[FOUND]] = head
+        operators.counter[FOUND] += 1
+        low = ranges.low[head // symbols]
+        operators.constant[head] = low
+        operators.gain[head] = low
         operators.leads_to[head] = NONE
 
 
 # --- Visits
 
 
+class Candidates(NamedTuple):
+    """The lines and constants that a visit to a head has found."""
+
+    best: Floats
+    """The best constant: VALUE = GAIN + WEIGHT times the constant of head TO. And FLOOR, a lower
+    bound of the operator over the ranges: lines that are always below it are useless."""
+    lines: Lines
+    reads: list[int]
+    """The heads whose operators were used."""
+    tolerance: float
+
+
 @njit(cache=True)
-def consider(found: Floats, value: float, head: int, gain: float, weight: float) -> None:
-    """Note a constant, if it is the best so far."""
-    if value > found[BEST]:
-        found[BEST] = value
-        found[TO] = head
-        found[GAIN] = gain
-        found[WEIGHT] = weight
+def offer_constant(best: Floats, value: float, head: int, gain: float, weight: float) -> None:
+    """Store a constant if it is the best so far."""
+    if value > best[VALUE]:
+        best[VALUE] = value
+        best[TO] = head
+        best[GAIN] = gain
+        best[WEIGHT] = weight
 
 
-# Arrays are taken out of their tuples before loops: a call with a tuple counts references to each.
+# Arrays are unpacked before loops: passing a tuple to a function counts references to each of them.
 
 
 @njit(cache=True)
 def rises(
-    lines: Lines, before: Integers, newest: int, at: int, line: Line, floor: float,
+    lines: Lines, before: Integers, newest: int, skipped: int, line: Line, floor: float,
     low: Floats, high: Floats, power: Floats,
 ) -> bool:  # fmt: skip
-    """Return True if for some w a line is above the floor and all lines to its exit but number `at`.
+    """Return True if for some w a line is above the floor and above all other lines of its exit.
 
-    These are number `newest`, the one `before` it, and so on.
+    Args:
+        lines: All lines.
+        before: [number]: the previous line of the same exit, or NONE.
+        newest: The number of the last line of the exit, or NONE.
+        skipped: The number of a line to ignore, or NONE.
+        line: The line.
+        floor: The lower bound of the operator.
+        low: [exit]: the lower end of the range of w.
+        high: [exit]: the upper end.
+        power: [t]: γᵗ.
     """
-    e, t, c = line
+    t, c, e = line
     least = max(low[e], (floor - c) / power[t])
     most = high[e]
     number = newest
     while number != NONE:
-        _, u, d = lines[number]
-        if number != at:
+        u, d, _ = lines[number]
+        if number != skipped:
             if t == u and c <= d:
                 return False
             if t < u:
@@ -181,11 +205,11 @@ def rises(
 
 @njit(cache=True)
 def merge(
-    old: int, lines: Lines, tolerance: float, found: Floats, ranges: Ranges, newest: Integers
+    lines: Lines, old: int, tolerance: float, best: Floats, ranges: Ranges, newest: Integers
 ) -> tuple[Lines, bool]:
-    """Return the lines that rise above the floor and all others.
+    """Keep the lines that rise above the floor and all others.
 
-    All but the first `old` must rise by more than the tolerance; also returns True if one does.
+    Lines after the first `old` must rise by more than the tolerance. Also returns True if one does.
     `newest` is NONE for every exit, before and after.
     """
     low, high, power = ranges.low, ranges.high, ranges.power
@@ -193,88 +217,113 @@ def merge(
     kept = np.zeros(len(lines), np.bool_)
     rose = False
     for number in range(len(lines)):
-        e, t, c = lines[number]
-        asked = (e, t, c - tolerance) if number >= old else (e, t, c)
-        if not rises(lines, before, newest[e], NONE, asked, found[FLOOR], low, high, power):
+        t, c, e = lines[number]
+        line = (t, c - tolerance, e) if number >= old else (t, c, e)
+        if not rises(lines, before, newest[e], NONE, line, best[FLOOR], low, high, power):
             continue
         kept[number] = True
         rose = rose or number >= old
-        found[FLOOR] = max(found[FLOOR], c + power[t] * low[e])
-        at = newest[e]
-        before[number], newest[e] = at, number
+        best[FLOOR] = max(best[FLOOR], c + power[t] * low[e])
+        other = newest[e]
+        before[number], newest[e] = other, number
         after = number
-        while at != NONE:
-            kept[at] = rises(lines, before, number, at, lines[at], found[FLOOR], low, high, power)
-            if kept[at]:
-                after = at
+        while other != NONE:
+            kept[other] = rises(
+                lines, before, number, other, lines[other], best[FLOOR], low, high, power
+            )
+            if kept[other]:
+                after = other
             else:
-                before[after] = before[at]
-            at = before[at]
-    left = no_lines()
+                before[after] = before[other]
+            other = before[other]
+    result = no_lines()
     for number in range(len(lines)):
-        newest[lines[number][0]] = NONE
+        newest[lines[number][2]] = NONE
         if kept[number]:
-            left.append(lines[number])
-    return left, rose
+            result.append(lines[number])
+    return result, rose
 
 
 @njit(cache=True)
 def add_line(
-    lines: Lines, e: int, t: int, c: float, tolerance: float, found: Floats,
+    lines: Lines, t: int, c: float, e: int, tolerance: float, best: Floats,
     low: Floats, high: Floats, power: Floats,
 ) -> None:  # fmt: skip
-    """List a line if it may rise above the floor; a long one counts as a constant."""
-    latest = len(power) - 1
-    if t >= latest:
-        least = c + power[latest] * low[e]
-        consider(found, least, NONE, least, 0.0)
-    elif c + power[t] * high[e] > found[FLOOR] + tolerance:
-        lines.append((e, t, c))
+    """Add a line if it may rise above the floor. A line that is too long counts as a constant."""
+    longest = len(power) - 1
+    if t >= longest:
+        least = c + power[longest] * low[e]
+        offer_constant(best, least, NONE, least, 0.0)
+    elif c + power[t] * high[e] > best[FLOOR] + tolerance:
+        lines.append((t, c, e))
 
 
 @njit(cache=True)
 def follow(
-    table: Table, ranges: Ranges, operators: Operators, symbol: int, move: int, env_state: int, paid: float,
-    steps: int, tolerance: float, found: Floats, lines: Lines, reads: list[int],
-) -> None:  # fmt: skip
-    """List the lines (exit, t, c) of a move that replaces `symbol`, and consider its constants."""
+    table: Table,
+    ranges: Ranges,
+    operators: Operators,
+    candidates: Candidates,
+    symbol: int,
+    move: int,
+    env_state: int,
+    reward: float,
+    steps: int,
+) -> None:
+    """Add the lines and constants of a move of the machine to the candidates.
+
+    The operators of the symbols that the move pushes are composed from the top down.
+
+    Args:
+        table: The machine.
+        ranges: The ranges.
+        operators: The operators.
+        candidates: The result, in place.
+        symbol: The top symbol, which the move replaces.
+        move: The move.
+        env_state: The environment state after it.
+        reward: The (discounted) reward of the move.
+        steps: 1 if it takes a step, 0 if it is silent.
+    """
     states, symbols = table.silent.shape
+    best, lines, reads, tolerance = candidates
     low, high, power = ranges.low, ranges.high, ranges.power
     constant, first, count = operators.constant, operators.first, operators.lines
     exits, times, gains = operators.exit, operators.t, operators.c
-    noted, now_is = operators.noted, operators.counter[CLOCK]
+    noted, time = operators.noted, operators.counter[CLOCK]
     state = table.target[move]
     if state >= table.first_final:
-        consider(found, paid, NONE, paid, 0.0)
+        offer_constant(best, reward, NONE, reward, 0.0)
         return
     pushes = table.pushes[move]
     depth = pushes + 1 - table.pops[move]
-    e = int(env_state * states + state)
-    now = no_lines()  # lines through the symbols so far
-    add_line(now, e, steps, paid, tolerance, found, low, high, power)
+    control = int(env_state * states + state)
+    current = no_lines()
+    """The lines through the symbols so far."""
+    add_line(current, steps, reward, control, tolerance, best, low, high, power)
     for level in range(depth):
         top = table.push[move, pushes - 1 - level] if level < pushes else symbol
         through = no_lines()
-        for e, t, gain in now:
+        for t, gain, e in current:
             head = e * symbols + top
             if math.isnan(constant[head]):
-                meet(ranges, operators, head, symbols)
-            if noted[head] != now_is:
-                noted[head] = now_is
+                discover(ranges, operators, head, symbols)
+            if noted[head] != time:
+                noted[head] = time
                 reads.append(head)
-            consider(found, gain + power[t] * constant[head], head, gain, power[t])
+            offer_constant(best, gain + power[t] * constant[head], head, gain, power[t])
             for m in range(first[head], first[head] + count[head]):
-                u, later = t + times[m], gain + power[t] * gains[m]
-                add_line(through, exits[m], u, later, tolerance, found, low, high, power)
+                c = gain + power[t] * gains[m]
+                add_line(through, t + times[m], c, exits[m], tolerance, best, low, high, power)
         if 0 < level < depth - 1:
-            through, _ = merge(0, through, 0.0, found, ranges, operators.newest)
-        now = through
-    lines.extend(now)
+            through, _ = merge(through, 0, 0.0, best, ranges, operators.newest)
+        current = through
+    lines.extend(current)
 
 
 @njit(cache=True)
 def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> bool:
-    """Improve the operator of a head by one move; return False if there is no room for what is found."""
+    """Improve the operator of a head by one move; return False if there is no room for it."""
     states, symbols = table.silent.shape
     symbol = head % symbols
     env_state = head // symbols // states
@@ -284,32 +333,19 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
     counter[CLOCK] += 1
     operators.visited[head] = counter[CLOCK]
     constant, first, count = operators.constant[head], operators.first[head], operators.lines[head]
-    found = np.array([-math.inf, 0.0, 0.0, 0.0, constant])
+    best = np.array([-math.inf, 0.0, 0.0, 0.0, constant])
     lines, reads = no_lines(), [head][:0]
     for m in range(first, first + count):
-        lines.append((exits[m], times[m], gains[m]))
-        found[FLOOR] = max(found[FLOOR], gains[m] + power[times[m]] * low[exits[m]])
+        lines.append((times[m], gains[m], exits[m]))
+        best[FLOOR] = max(best[FLOOR], gains[m] + power[times[m]] * low[exits[m]])
     silent = table.silent[state, symbol]
-    tolerance = ranges.tolerance
+    tolerance = ranges.silent_tolerance if silent >= 0 else ranges.tolerance
+    candidates = Candidates(best, lines, reads, tolerance)
     if silent >= 0:
-        tolerance = ranges.silent_tolerance
-        paid = table.reward[silent]
-        follow(
-            table,
-            ranges,
-            operators,
-            symbol,
-            silent,
-            env_state,
-            paid,
-            0,
-            tolerance,
-            found,
-            lines,
-            reads,
-        )
+        reward = table.reward[silent]
+        follow(table, ranges, operators, candidates, symbol, silent, env_state, reward, 0)
     elif world.terminal[env_state]:
-        consider(found, 0.0, NONE, 0.0, 0.0)
+        offer_constant(best, 0.0, NONE, 0.0, 0.0)
     else:
         for action in range(world.next.shape[1]):
             after = world.next[env_state, action]
@@ -320,25 +356,13 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
                 counter[UNDEFINED] = head
                 counter[TRIED] = action
                 continue
-            paid = power[1] * (world.reward[env_state, action] + table.reward[move])
-            follow(
-                table,
-                ranges,
-                operators,
-                symbol,
-                move,
-                after,
-                paid,
-                1,
-                tolerance,
-                found,
-                lines,
-                reads,
-            )
-    better = found[BEST] > constant + tolerance
+            reward = power[1] * (world.reward[env_state, action] + table.reward[move])
+            follow(table, ranges, operators, candidates, symbol, move, after, reward, 1)
+    better = best[VALUE] > constant + tolerance
     if better:
-        found[FLOOR] = max(found[FLOOR], found[BEST])
-    kept, rose = merge(count, lines, tolerance, found, ranges, operators.newest)
+        best[FLOOR] = max(best[FLOOR], best[VALUE])
+    kept, rose = merge(lines, count, tolerance, best, ranges, operators.newest)
+    # a list that has become longer moves to the end of its array
     read = counter[READS] if len(reads) > operators.reads[head] else operators.first_read[head]
     line = counter[LINES] if len(kept) > count else first
     if read + len(reads) > len(operators.read) or line + len(kept) > len(gains):
@@ -347,42 +371,41 @@ def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head
         return False
     counter[READS] = max(counter[READS], read + len(reads))
     operators.first_read[head], operators.reads[head] = read, len(reads)
-    heads = operators.read
     for m in range(len(reads)):
-        heads[read + m] = reads[m]
+        operators.read[read + m] = reads[m]
     if rose or better:
         counter[LINES] = max(counter[LINES], line + len(kept))
         operators.first[head], operators.lines[head] = line, len(kept)
         for m in range(len(kept)):
-            exits[line + m], times[line + m], gains[line + m] = kept[m]
+            times[line + m], gains[line + m], exits[line + m] = kept[m]
         counter[CLOCK] += 1
         operators.changed[head] = counter[CLOCK]
     if better:
-        operators.constant[head] = found[BEST]
-        operators.leads_to[head] = int(found[TO])
-        operators.gain[head] = found[GAIN]
-        operators.weight[head] = found[WEIGHT]
+        operators.constant[head] = best[VALUE]
+        operators.leads_to[head] = int(best[TO])
+        operators.gain[head] = best[GAIN]
+        operators.weight[head] = best[WEIGHT]
     return True
 
 
 @njit(cache=True)
-def sweep(world: World, table: Table, ranges: Ranges, operators: Operators, most: int) -> int:
-    """Visit heads that are new, then those that are stale, the newest first: so goals come first.
+def sweep(world: World, table: Table, ranges: Ranges, operators: Operators, max_visits: int) -> int:
+    """Visit new heads, then heads that depend on changed ones, newest first: goals come first.
 
-    Returns the number of visits, at most `most`. Position AT says where to continue, WANTED whether
-    room for lines ran out.
+    Returns the number of visits. Counter POSITION is where to continue. Counter WANTED is above 0
+    if room ran out.
     """
     counter, order = operators.counter, operators.order
     visited, changed = operators.visited, operators.changed
     first, reads, read = operators.first_read, operators.reads, operators.read
-    for number in range(most):
-        if counter[SEEN] < counter[MET]:
+    for number in range(max_visits):
+        if counter[SEEN] < counter[FOUND]:
             counter[SEEN] += 1
-            counter[AT] = counter[SEEN]
+            counter[POSITION] = counter[SEEN]
         stale = False
-        while counter[AT] > 0 and not stale:
-            counter[AT] -= 1
-            head = order[counter[AT]]
+        while counter[POSITION] > 0 and not stale:
+            counter[POSITION] -= 1
+            head = order[counter[POSITION]]
             stale = visited[head] == 0
             for m in range(first[head], first[head] + reads[head]):
                 stale |= changed[read[m]] > visited[head]
@@ -390,28 +413,30 @@ def sweep(world: World, table: Table, ranges: Ranges, operators: Operators, most
             return number
         if not visit(world, table, ranges, operators, head):
             return number + 1
-    return most
+    return max_visits
 
 
 # --- Values
 
 
 @njit(cache=True)
-def evaluate(table: Table, ranges: Ranges, operators: Operators, e: int, stack: Integers) -> float:
-    """Return the continuation value with a stack (top first, 0 at its end), or NaN.
+def evaluate(
+    table: Table, ranges: Ranges, operators: Operators, control: int, stack: Integers
+) -> float:
+    """The continuation value with a stack (top first, with 0 as its end), or NaN.
 
-    NaN says that a head was met for the first time: once it is settled, ask again.
+    NaN means that a new head was found. Solve its operator and call again.
     """
     symbols = table.silent.shape[1]
-    wanted = [int(e)]
-    """The exits that each level is asked about, one level after the other."""
+    wanted = [int(control)]
+    """The control states whose value is needed at each level, level by level from the top."""
     first = [0]
     for symbol in stack:
         end = len(wanted)
         known = {NONE}
-        for at in range(first[-1], end):
-            head = wanted[at] * symbols + symbol
-            meet(ranges, operators, head, symbols)
+        for position in range(first[-1], end):
+            head = wanted[position] * symbols + symbol
+            discover(ranges, operators, head, symbols)
             for line in range(operators.first[head], operators.first[head] + operators.lines[head]):
                 after = int(operators.exit[line])
                 if after not in known:
@@ -420,28 +445,37 @@ def evaluate(table: Table, ranges: Ranges, operators: Operators, e: int, stack: 
         first.append(end)
         if len(wanted) == end:
             break
-    if operators.counter[SEEN] < operators.counter[MET]:
+    if operators.counter[SEEN] < operators.counter[FOUND]:
         return math.nan
     below = {NONE: 0.0}
     for level in range(len(first) - 2, -1, -1):
         values = {NONE: 0.0}
-        for at in range(first[level], first[level + 1]):
-            head = wanted[at] * symbols + stack[level]
+        for position in range(first[level], first[level + 1]):
+            head = wanted[position] * symbols + stack[level]
             best = operators.constant[head]
             for line in range(operators.first[head], operators.first[head] + operators.lines[head]):
                 later = ranges.power[operators.t[line]] * below[int(operators.exit[line])]
                 best = max(best, operators.c[line] + later)
-            values[wanted[at]] = best
+            values[wanted[position]] = best
         below = values
-    return below[e]
+    return below[control]
 
 
 @njit(cache=True)
 def evaluate_actions(
-    world: World, table: Table, ranges: Ranges, operators: Operators,
-    env_state: int, state: int, stack: Integers, values: Floats,
-) -> bool:  # fmt: skip
-    """Fill [action] with the value of each, NaN if it is unknown or undefined; False: ask again."""
+    world: World,
+    table: Table,
+    ranges: Ranges,
+    operators: Operators,
+    env_state: int,
+    state: int,
+    stack: Integers,
+    values: Floats,
+) -> bool:
+    """Fill [action] with action values, NaN if a move is unknown or undefined.
+
+    Returns False if new heads were found. Solve their operators and call again.
+    """
     states = table.silent.shape[0]
     known = True
     for action in range(len(values)):
@@ -454,7 +488,7 @@ def evaluate_actions(
         if table.target[move] < table.first_final:
             pushed = table.push[move, : table.pushes[move]][::-1]
             symbols = np.concatenate((pushed, stack[table.pops[move] :]))
-            e = after * states + table.target[move]
-            values[action] += evaluate(table, ranges, operators, e, symbols)
+            control = after * states + table.target[move]
+            values[action] += evaluate(table, ranges, operators, control, symbols)
             known = known and not math.isnan(values[action])
     return known

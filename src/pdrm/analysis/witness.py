@@ -1,4 +1,4 @@
-"""Witnesses in words: states that look alike and have no best action in common, and how to get to each."""
+"""Witnesses as text: states that look alike without a common best action, and a path to each."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pdrm.analysis.whole_stack import WholeStack
 from pdrm.machines.transitions import Stack
 from pdrm.product.finite_kernel import END, Floats
 
-LONGEST = 20
-"""Words of a way that are printed."""
+MAX_WORDS = 20
+"""Words of a path that are printed."""
 MAX_FOLLOWED = 5_000
-"""States on optimal ways that are looked at to find how long optimal play takes."""
+"""States on optimal paths that are followed to find the length of optimal play."""
 
 
-class Member(NamedTuple):
-    """One state of a class: what it is, how to get there, and what is best."""
+class WitnessState(NamedTuple):
+    """A state of a class, with a path to it and its best actions."""
 
     env_state: int
     """The number of the environment state."""
@@ -31,40 +31,45 @@ class Member(NamedTuple):
     stack: Stack
     """Top first."""
     seen: Stack
-    """The part of it that a k-policy sees."""
+    """The top symbols that a k-policy sees."""
     word: str
-    """The labels on a way there, as `pdrm step` reads them."""
+    """The labels on a path to the state, in the format of `pdrm step`."""
     way: tuple[str, ...]
-    """The actions on it."""
+    """The actions on the path."""
     start: str
-    """The start of the way, if there are several."""
+    """The start of the path, empty if there is only one start."""
     actions: tuple[str, ...]
     """The best actions."""
     value: Interval
 
     def __str__(self) -> str:
-        stack, best = _shorten(self.stack) or "(empty)", " or ".join(self.actions)
+        stack = _shorten(self.stack) or "(empty)"
+        best = " or ".join(self.actions)
         return (
             f"after {self.describe_way()}: {self.where}, {self.state}, stack {stack}; best: {best}"
         )
 
     def describe_way(self) -> str:
-        """The way there: the actions, or the labels read at the start."""
-        did = f"actions {_shorten(self.way)}" if self.way else "no action"
-        if not self.way and self.word:
-            did = f"the labels {_shorten(self.word.split())}"
-        return f"{did}, from {self.start}" if self.start else did
+        """The path: its actions, or the labels read at the start."""
+        if self.way:
+            path = f"actions {_shorten(self.way)}"
+        elif self.word:
+            path = f"the labels {_shorten(self.word.split())}"
+        else:
+            path = "no action"
+        return f"{path}, from {self.start}" if self.start else path
 
 
-def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Member:
-    """A state of a product in words; `gaps`: by how much each action can be worth less than the best one."""
+def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> WitnessState:
+    """Describe a product state; `gaps`: upper bounds of its value minus its action values."""
     product, domain = values.product, values.product.domain
     env_state, state, stack = name_state(product, x)
     close = max(values.step_tolerance, 2 * float(gaps.min()))
-    start, way = "", product.way_to(x)
+    way = product.path_to(x)
+    start = ""
     if (product.starts != END).sum() > 1:
         start = domain.describe(int(domain.arrays.start_state[way.start]))
-    return Member(
+    return WitnessState(
         env_state=env_state,
         where=domain.describe(env_state),
         state=state,
@@ -79,40 +84,41 @@ def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Membe
 
 
 def _shorten(words: Sequence[str]) -> str:
-    """Words in a line, of many the first and the last."""
-    if len(words) <= LONGEST:
+    """Join words; the middle of a long list is left out."""
+    if len(words) <= MAX_WORDS:
         return " ".join(words)
-    half = LONGEST // 2
+    half = MAX_WORDS // 2
     return f"{' '.join(words[:half])} … {len(words) - 2 * half} more … {' '.join(words[-half:])}"
 
 
-class Followed(NamedTuple):
+class OptimalPlay(NamedTuple):
     """The length of optimal play from the start."""
 
     steps: int
-    """From the start from which it takes longest."""
+    """The number of steps from the worst start."""
     ends: bool | None
-    """False if it never ends; None if unknown: it was followed for `steps` steps."""
+    """True if optimal play ends; None if this is unknown after `steps` steps."""
 
     @property
     def total(self) -> int | None:
-        """The steps until it ends; None if it does not, or that is not known."""
+        """The steps until the end, or None if it does not end or this is unknown."""
         return self.steps if self.ends else None
 
     def exceeds(self, limit: int) -> bool | None:
-        """Return True if it takes more steps than this, None if that is not known.
+        """Return True if it takes more than `limit` steps, None if this is unknown.
 
-        >>> Followed(103, ends=True).exceeds(60), Followed(50, ends=None).exceeds(60), Followed(8, ends=False).exceeds(60)
-        (True, None, True)
+        >>> OptimalPlay(103, ends=True).exceeds(60), OptimalPlay(50, ends=None).exceeds(60)
+        (True, None)
         """
         if self.ends is False or self.steps > limit:
             return True
         return False if self.ends else None
 
 
-def follow_optimal(values: SolvedValues) -> Followed:
-    """Follow optimal actions from each start until the episode ends, on a shortest way; moves must have no chance."""
-    starts, longest = values.product.starts, 0
+def follow_optimal(values: SolvedValues) -> OptimalPlay:
+    """Follow optimal actions from each start to the nearest end. Moves must be deterministic."""
+    starts = values.product.starts
+    longest = 0
     for start in starts[starts != END]:
         states, steps, ends = 0, 0, False
         for steps, reached in enumerate(walk_optimal(values, np.array([start]))):
@@ -121,15 +127,15 @@ def follow_optimal(values: SolvedValues) -> Followed:
             if ends:
                 break
             if states > MAX_FOLLOWED:
-                return Followed(max(longest, steps), ends=None)
+                return OptimalPlay(max(longest, steps), ends=None)
         if not ends:
-            return Followed(steps, ends=False)
+            return OptimalPlay(steps, ends=False)
         longest = max(longest, steps)
-    return Followed(longest, ends=True)
+    return OptimalPlay(longest, ends=True)
 
 
-def follow_solution(solution: Solution) -> Followed | None:
-    """Follow optimal actions of a solved task; None if moves have chance."""
+def follow_solution(solution: Solution) -> OptimalPlay | None:
+    """Follow optimal actions of a solved task; None if its moves are stochastic."""
     solver = solution.solver
     if not isinstance(solver, WholeStack):
         return None

@@ -306,13 +306,11 @@ def _describe(machine: AnyMachine) -> str:
     """The kind and the size of a machine."""
     if isinstance(machine, pdrm.machines.CountingRewardAutomaton):
         kind = f"counting reward automaton with {plural(machine.counters, 'counter')}"
-    elif machine.leaves_stack:
+    elif machine.is_reward_machine:
         kind = "reward machine"
     else:
         kind = f"pushdown reward machine with {plural(len(machine.stack), 'stack symbol')}"
-    states = f"{plural(len(machine.states), 'state')}, {len(machine.final)} final"
-    rules = plural(len(machine.transitions), "rule")
-    return f"{kind}, {states}, {rules}; otherwise {machine.otherwise}"
+    return f"{kind}, {machine.size_text}; otherwise {machine.otherwise}"
 
 
 # --- `pdrm domains`: the list of domains, or the map, starts and states of a domain
@@ -356,7 +354,7 @@ def domains(
         _print_states(single, rows[0])
     else:
         columns = ("name", "states", "step_limit", "machine")
-        cells = Cells.of([{column: row[column] for column in columns} for row in rows])
+        cells = Cells.from_records([{column: row[column] for column in columns} for row in rows])
         typer.echo(cells.text())
     if single is None or single.machine:
         next_command("pdrm train {}", name or "letter")
@@ -368,7 +366,7 @@ def _print_states(domain: FiniteDomain, record: dict[str, Any]) -> None:
 
     typer.echo(pdrm.draw(domain))
     typer.echo(f"actions: {' '.join(domain.actions)}; events: {' '.join(domain.events)}")
-    typer.echo(f"starts:\n{Cells.of(record['starts']).text()}")
+    typer.echo(f"starts:\n{Cells.from_records(record['starts']).text()}")
     typer.echo("states, and the events that a step into each can emit:")
     states = [
         {
@@ -378,7 +376,7 @@ def _print_states(domain: FiniteDomain, record: dict[str, Any]) -> None:
         }
         for state in record["state_list"]
     ]
-    typer.echo(Cells.of(states[:SHOWN_STATES]).text())
+    typer.echo(Cells.from_records(states[:SHOWN_STATES]).text())
     if len(states) > SHOWN_STATES:
         typer.echo(f"…  ({len(states):,} states; --json lists them all)")
 

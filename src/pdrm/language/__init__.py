@@ -1,13 +1,21 @@
-"""The formats of machines: the .pdrm text, JSON, and the formats of other programs.
+"""The formats of machines, and tasks that are defined by words.
 
-`loading` is the door: `load`, `parse`, `save` and the catalogue. Each reader makes a `document` (header lines and rules with the
-place of every word), from which a machine is built: `reader` for .pdrm text (on `source`, lines and tokens within limits), `json_form` for JSON, `peer_formats` for reward machines as Toro Icarte et al. write them and for
-automata-lib's pushdown automata. `writer` makes .pdrm text again and lays it out. Reading runs no code.
+`loading` is the entry point: `load`, `parse`, `save` and the catalogue. A reader fills a `document`
+(header lines and rules, with the position of every word), from which a machine is built. Reading
+runs no code.
 
-A task can also be written as a set of words (`task_text`: what such texts have in common): the folder `grammars` makes a pushdown machine
-of a context-free grammar, the folder `logic` a reward machine (a pushdown machine that leaves its stack alone) of a regular expression or a temporal formula. `combining` runs several machines as one.
+- `source`: lines and tokens within limits. `reader`: .pdrm text. `writer`: .pdrm text of a machine.
+- `json_form`: JSON.
+- `peer_formats`: reward machines of Toro Icarte et al., and DPDAs of automata-lib.
 
-The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+A task can also be a set of words:
+
+- `task_text`: the header of such texts.
+- `grammars` (folder): pushdown machines from context-free grammars.
+- `logic` (folder): reward machines from regular expressions and temporal formulas.
+- `draft`: their common intermediate form.
+
+`combining` runs several machines as one. The public names are imported on first use.
 """
 
 from __future__ import annotations
@@ -45,12 +53,12 @@ __all__ = [
     "to_json",
     "lay_out",
     "AnyMachine",
-    # Tasks as sets of words
+    # Tasks defined by words
     "from_grammar",
     "from_regex",
     "from_ltlf",
     "PATTERNS",
-    # Several tasks as one
+    # Combinations of tasks
     "combine",
     # Words
     "parse_word",

@@ -1,6 +1,6 @@
-"""Machines as JSON: the form for programs. `schema.json` in this folder is its published schema.
+"""Machines as JSON. `schema.json` in this folder is the published schema.
 
-A fault in the JSON itself is reported with line and column, a fault in a value by the keys that lead to it: `rules[3].label`.
+Syntax errors are reported with line and column, errors in a value with its path: `rules[3].label`.
 """
 
 from __future__ import annotations
@@ -34,29 +34,28 @@ from pdrm.machines.transitions import NONE, Transition
 # --- Writing a machine
 
 VERSION = "1"
-"""The version of this form."""
+"""The version of the schema."""
 
 
 def to_json(machine: AnyMachine) -> str:
-    """The machine as JSON text.
+    """Write a machine as JSON.
 
     >>> from pdrm.language.loading import catalogue
     >>> print(to_json(catalogue("anbn")).partition(",")[0])
     {
       "pdrm": 1
     """
-    otherwise = machine.otherwise
-    do: dict[str, Any] = {"do": otherwise.action}
-    if otherwise.target is not None:
-        do["to"] = otherwise.target
-    if otherwise.action != "error":
-        do["reward"] = otherwise.reward
-    head = {"pdrm": int(VERSION), **header_of(machine), "otherwise": do}
-    rules = [_rule(rule, "stack" in head) for rule in machine.transitions]
-    return json.dumps({**head, "rules": rules}, ensure_ascii=False, indent=2) + "\n"
+    otherwise: dict[str, Any] = {"do": machine.otherwise.action}
+    if machine.otherwise.target is not None:
+        otherwise["to"] = machine.otherwise.target
+    if machine.otherwise.action != "error":
+        otherwise["reward"] = machine.otherwise.reward
+    header = {"pdrm": int(VERSION), **header_of(machine), "otherwise": otherwise}
+    rules = [_rule_record(rule, "stack" in header) for rule in machine.transitions]
+    return json.dumps({**header, "rules": rules}, ensure_ascii=False, indent=2) + "\n"
 
 
-def _rule(rule: Transition | CountingTransition, stacked: bool) -> dict[str, Any]:
+def _rule_record(rule: Transition | CountingTransition, stacked: bool) -> dict[str, Any]:
     record: dict[str, Any] = {"from": rule.source, "to": rule.target, "label": str(rule.guard)}
     if isinstance(rule, CountingTransition):
         record |= {"tests": rule.tests, "changes": rule.changes}
@@ -69,10 +68,10 @@ def _rule(rule: Transition | CountingTransition, stacked: bool) -> dict[str, Any
 
 
 class Number(str):
-    """A number as it is written."""
+    """The text of a number."""
 
 
-KINDS: dict[type, str] = {
+JSON_TYPE_NAMES: dict[type, str] = {
     dict: "an object",
     list: "an array",
     str: "a string",
@@ -81,8 +80,11 @@ KINDS: dict[type, str] = {
     type(None): "null",
 }
 Shape = Any
-"""A kind of value; `[shape]`, an array; `{key: shape}`, an object, with `?` after keys that may be missing, and
-`str` for any key; `(shape, …)`, one of several."""
+"""The expected form of a value.
+
+A type; `[shape]` for an array; `{key: shape}` for an object, where `?` marks optional keys and
+`str` stands for any key; or `(shape, …)` for alternatives.
+"""
 RULE = {
     "from": str,
     "to": str,
@@ -110,31 +112,36 @@ MACHINE = {
 
 
 def inside(where: Where, *keys: str | int) -> Where:
-    """The place of a part of a value, of a part of that, and so on."""
-    *outer, key = keys
-    where = inside(where, *outer) if outer else where
-    if isinstance(key, str) and key.isidentifier() and len(key) <= 40:
-        return replace(where, path=f"{where.path}.{key}".removeprefix("."))
-    shown = key if isinstance(key, int) else json.dumps(key[:40], ensure_ascii=False)
-    return replace(where, path=f"{where.path}[{shown}]")
+    """The position of a nested value."""
+    path = where.path
+    for key in keys:
+        if isinstance(key, str) and key.isidentifier() and len(key) <= 40:
+            path = f"{path}.{key}".removeprefix(".")
+        else:
+            shown = key if isinstance(key, int) else json.dumps(key[:40], ensure_ascii=False)
+            path = f"{path}[{shown}]"
+    return replace(where, path=path)
 
 
 def read_values(text: str, file: str) -> Any:
-    """The JSON value of a text, with numbers as they are written.
+    """Read JSON, with numbers as text.
 
     >>> read_values('{"rules": [{"reward": 1}]}', "m.json")
     {'rules': [{'reward': '1'}]}
     """
     where = Where(file)
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
-                fault = f"the key `{key[:40]}` appears twice in one object"
-                raise DuplicateName(fault, where=inside(where, key), fix="keep one of them")
-            found[key] = value
-        return found
+            if key in members:
+                raise DuplicateName(
+                    f"the key `{key[:40]}` appears twice in one object",
+                    where=inside(where, key),
+                    fix="keep one of them",
+                )
+            members[key] = value
+        return members
 
     try:
         return json.loads(
@@ -142,38 +149,48 @@ def read_values(text: str, file: str) -> Any:
             parse_int=Number,
             parse_float=Number,
             parse_constant=Number,
-            object_pairs_hook=members,
+            object_pairs_hook=make_object,
         )
     except json.JSONDecodeError as error:
         fault = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         line = text.split("\n", error.lineno)[error.lineno - 1].rstrip("\r")
         where = Where(file, error.lineno, error.colno, line)
-        fix = "check commas, quotes and brackets around this place"
-        raise CannotRead(fault, where=where, fix=fix) from None
+        raise CannotRead(
+            fault, where=where, fix="check the commas, quotes and brackets near this position"
+        ) from None
     except RecursionError:
-        raise TooDeep("nested too deep", where=where, fix="is this a machine's JSON?") from None
+        raise TooDeep("nested too deeply", where=where, fix="is this a machine's JSON?") from None
 
 
 def check_shape(value: Any, shape: Shape, where: Where) -> None:
     """Raise `BadShape` unless a value has this shape."""
-    shapes = shape if isinstance(shape, tuple) else (shape,)
-    kinds: dict[type, Shape] = {one if isinstance(one, type) else type(one): one for one in shapes}
-    if type(value) not in kinds:
-        fault = f"this must be {KINDS[[*kinds][-1]]}, not {KINDS[type(value)]}"
-        raise BadShape(fault, where=where, fix="see the schema")
-    one = kinds[type(value)]
-    if isinstance(one, list):
+    alternatives = shape if isinstance(shape, tuple) else (shape,)
+    by_type: dict[type, Shape] = {
+        option if isinstance(option, type) else type(option): option for option in alternatives
+    }
+    if type(value) not in by_type:
+        expected = JSON_TYPE_NAMES[[*by_type][-1]]
+        raise BadShape(
+            f"this must be {expected}, not {JSON_TYPE_NAMES[type(value)]}",
+            where=where,
+            fix="see the schema",
+        )
+    chosen = by_type[type(value)]
+    if isinstance(chosen, list):
         for number, item in enumerate(value):
-            check_shape(item, one[0], inside(where, number))
-    if isinstance(one, dict):
+            check_shape(item, chosen[0], inside(where, number))
+    if isinstance(chosen, dict):
         for key, item in value.items():
-            wanted = one.get(str) or one.get(key) or one.get(f"{key}?")
-            if wanted is None:
-                known = [name.rstrip("?") for name in one]
-                fault = f"unknown key `{key[:40]}`"
-                raise BadShape(fault, where=inside(where, key), fix=did_you_mean(key, known))
-            check_shape(item, wanted, inside(where, key))
-        for key in one:
+            item_shape = chosen.get(str) or chosen.get(key) or chosen.get(f"{key}?")
+            if item_shape is None:
+                known = [name.rstrip("?") for name in chosen]
+                raise BadShape(
+                    f"unknown key `{key[:40]}`",
+                    where=inside(where, key),
+                    fix=did_you_mean(key, known),
+                )
+            check_shape(item, item_shape, inside(where, key))
+        for key in chosen:
             if key is not str and not key.endswith("?") and key not in value:
                 raise BadShape(f"the key `{key}` is missing", where=where, fix=f'add "{key}": …')
 
@@ -187,17 +204,20 @@ def read_json(text: str, document: Document) -> None:
     where = Where(document.file)
     check_shape(machine, MACHINE, where)
     if machine["pdrm"] != VERSION:
-        fault = '"pdrm" must be 1, the version of this form'
-        raise BadShape(fault, where=inside(where, "pdrm"), fix='write "pdrm": 1')
+        raise BadShape(
+            '"pdrm" must be 1, the version of the schema',
+            where=inside(where, "pdrm"),
+            fix='write "pdrm": 1',
+        )
     rules = machine.pop("rules")
     for key in machine:
-        place = inside(where, key)
         if key in ("pdrm", "$schema"):
             continue
+        position = inside(where, key)
         for line in machine[key] if key == "exclusive" else [machine[key]]:
-            document.add_header([Token(key, place), *_words(line, place)])
+            document.add_header([Token(key, position), *_words(line, position)])
     for number, rule in enumerate(rules):
-        with document.noting():
+        with document.collecting_errors():
             document.add_rule(_read_rule(rule, inside(where, "rules", number)))
 
 
@@ -218,9 +238,9 @@ def _read_rule(rule: Any, where: Where) -> AnyRule:
     ends = (rule["from"], rule["to"], guard)
     if "tests" in rule or "changes" in rule:
         tests = tuple(rule.get("tests", ()))
-        changes = tuple(integer_of(one, where) for one in rule.get("changes", ()))
+        changes = tuple(integer_of(change, where) for change in rule.get("changes", ()))
         return CountingTransition(*ends, tests, changes, reward, where)
-    written = "top" in rule and "push" in rule
-    top = rule["top"] if written else UNWRITTEN
+    uses_stack = "top" in rule and "push" in rule
+    top = rule["top"] if uses_stack else UNWRITTEN
     push = tuple(symbol for symbol in rule.get("push", ()) if symbol != NONE)
     return Transition(*ends, top, push, reward, where)

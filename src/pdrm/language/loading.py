@@ -1,4 +1,4 @@
-"""Loading and saving machines (files, texts, the catalogue), and words: labels as people type them."""
+"""Loading and saving machines: files, texts, and the catalogue."""
 
 from __future__ import annotations
 
@@ -40,18 +40,23 @@ from pdrm.machines.pushdown import PushdownRewardMachine
 # --- Machine files
 
 FORMATS = {".pdrm": to_text, ".json": to_json}
-"""Formats in which a machine can be saved, by the ending of the file name."""
-KINDS = {
+"""The formats for saving a machine, by file extension."""
+TASK_MODULES = {
     "grammar": "pdrm.language.grammars.grammar_machine",
     "regex": "pdrm.language.logic.regular_expressions",
     "ltlf": "pdrm.language.logic.temporal_logic",
 }
-"""Tasks written as a set of words, by the first word of the text or the ending of the file (`grammar`, `.grammar`): the module whose
-`build(task)` makes the machine."""
+"""The modules that build the machines of tasks defined by words.
+
+The keys are file extensions (`.grammar`) and first words of a text (`grammar`).
+"""
 
 
 def load(path: FilePath) -> AnyMachine:
-    r"""The machine in a file: .pdrm text, a grammar, JSON, a reward machine as Toro Icarte et al. write it, or an automata-lib DPDA.
+    r"""Load a machine from a file.
+
+    The formats are .pdrm text, grammars, expressions, formulas, JSON, reward machines in the format
+    of Toro Icarte et al., and DPDAs of automata-lib.
 
     Args:
         path: The file.
@@ -70,18 +75,18 @@ def load(path: FilePath) -> AnyMachine:
 
 
 def parse(text: str, file: str = "<text>") -> AnyMachine:
-    r"""The machine that a text describes, in any of the formats.
+    r"""Read a machine from a text in any of the formats of `load`.
 
     Args:
         text: The content of a file.
-        file: The file's name for messages; its ending may say which format it is.
+        file: The name of the file, for messages. Its extension can determine the format.
 
     >>> machine = parse("name tiny\nevents a\nstart u\notherwise stay 0\nu -> u : a, 1")
     >>> machine.name, machine.run([frozenset("a")]).reward
     ('tiny', 1.0)
     """
     if not isinstance(text, str):
-        raise WrongKind(f"a text is needed, not {str(text)[:40]!r}", fix="pdrm.load reads a file")
+        raise WrongKind(f"expected a text, not {str(text)[:40]!r}", fix="pdrm.load reads a file")
     if re.fullmatch(r"\S+\.(pdrm|json|txt|grammar|regex|ltlf)", text):
         raise CannotRead(
             f"`{text}` is the name of a file, not a text",
@@ -93,7 +98,7 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     kind = kind_of(text, file)
     if kind is not None:
         task = read_task_text(text, file, kind, name, TaskOptions())
-        machine: AnyMachine = import_module(KINDS[kind]).build(task)
+        machine: AnyMachine = import_module(TASK_MODULES[kind]).build(task)
         return machine
     fill = read_text
     if text.lstrip()[:1] == "{" or file.endswith(".json"):
@@ -104,26 +109,29 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
 
 
 def kind_of(text: str, file: str) -> str | None:
-    r"""The kind of task that a text describes as a set of words (None for a machine), by the ending of the file or its first word.
+    r"""The kind of a task that is defined by words (None for a machine).
 
-    Without these, a text with lines such as `start: "a"` and no `->` is a grammar.
+    The kind is determined by the extension of the file, or by the first word of the text. Without
+    these, a text with lines such as `start: "a"` and without `->` is a grammar.
 
-    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>"), kind_of("F(a & X b)", "task.ltlf")
-    ('grammar', 'ltlf')
+    >>> kind_of('// pairs\ngrammar pairs\nstart: "a" "b"', "<text>")
+    'grammar'
+    >>> kind_of("F(a & X b)", "task.ltlf")
+    'ltlf'
     """
     code = re.sub(r"^[ \t]*//.*\n", "", text, flags=re.MULTILINE)
-    found = [Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1]]
+    candidates = [Path(file).suffix.removeprefix("."), *code.split(maxsplit=1)[:1]]
     if "->" not in code and re.search(r'^\w+[ \t]*:.*"', code, re.MULTILINE):
-        found.append("grammar")
-    return next((word for word in found if word in KINDS), None)
+        candidates.append("grammar")
+    return next((word for word in candidates if word in TASK_MODULES), None)
 
 
 def save(machine: AnyMachine, path: FilePath) -> None:
-    """Write a machine into a file.
+    """Save a machine to a file.
 
     Args:
         machine: A machine of any kind.
-        path: The file; its ending, .pdrm or .json, says how the machine is written.
+        path: The file. Its extension, .pdrm or .json, determines the format.
 
     >>> import tempfile
     >>> from pdrm.language.loading import catalogue
@@ -134,12 +142,15 @@ def save(machine: AnyMachine, path: FilePath) -> None:
     """
     file = _check_path(path)
     if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
-        fix = 'pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")'  # type: ignore[unreachable] # for callers without a type checker
-        raise WrongKind(f"{str(machine)[:40]!r} is not a machine", fix=fix)
+        raise WrongKind(
+            f"{str(machine)[:40]!r} is not a machine",
+            fix='pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")',
+        )
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise UnknownFormat(
-            f"no machine format ends in `{file.suffix or file.name}`", fix=f"use one of {known}"
+            f"no format of machines has the extension `{file.suffix or file.name}`",
+            fix=f"use one of {known}",
         )
     write_atomically(file, FORMATS[file.suffix](machine).encode())
 
@@ -148,13 +159,13 @@ def _check_path(path: object) -> Path:
     """Return the path; raise if it is not path-like."""
     if not isinstance(path, str | os.PathLike):
         raise WrongKind(
-            f"the path of a file is needed, not {str(path)[:40]!r}",
-            fix='"task.pdrm", or a pathlib.Path',
+            f"expected the path of a file, not {str(path)[:40]!r}",
+            fix='use "task.pdrm", or a pathlib.Path',
         )
     return Path(path)
 
 
-# --- The catalogue: every machine printed in the paper, and a few classics, as .pdrm files
+# --- The catalogue: the machines of the paper, and a few classics, as .pdrm files
 
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z([])")
 """The boundary between two sentences."""
@@ -164,21 +175,22 @@ CATALOGUE = files("pdrm.machines").joinpath("catalogue")
 
 
 def catalogue_names() -> list[str]:
-    """The machines there are."""
+    """The names of the machines in the catalogue."""
     names = (entry.name for entry in CATALOGUE.iterdir())
     return sorted(name.removesuffix(".pdrm") for name in names if name.endswith(".pdrm"))
 
 
 def catalogue_text(name: str) -> str:
-    """The text of one machine's file."""
+    """The text of a machine in the catalogue."""
     if name not in catalogue_names():
-        fix = did_you_mean(str(name), catalogue_names())
-        raise UnknownMachine(f"the catalogue has no machine `{name}`", fix=fix)
+        raise UnknownMachine(
+            f"the catalogue has no machine `{name}`", fix=did_you_mean(str(name), catalogue_names())
+        )
     return CATALOGUE.joinpath(f"{name}.pdrm").read_text(encoding="utf-8")
 
 
 def catalogue_summary(name: str) -> str:
-    """A summary of a machine: the first sentence of its file.
+    """A summary of a machine in the catalogue: the first sentence of its file.
 
     >>> catalogue_summary("treasure-maze")
     '1-TreasureMaze (Appendix E): find the treasure t, then retrace the path to the start x.'
@@ -194,10 +206,10 @@ def catalogue() -> list[str]: ...
 @overload
 def catalogue(name: str) -> AnyMachine: ...
 def catalogue(name: str | None = None) -> AnyMachine | list[str]:
-    """One machine of the catalogue; without a name, the names there are.
+    """Return a machine of the catalogue, or all names.
 
     Args:
-        name: One of these names.
+        name: The name of a machine (default: return the list of names).
 
     >>> catalogue("letter").stack
     ('#', 'A')

@@ -1,7 +1,7 @@
-"""Tasks written as a set of words (a grammar, an expression, a formula): the header of their texts.
+"""The header of tasks that are defined by a set of words: grammars, expressions and formulas.
 
-Such a text is a first line with its kind, header lines that say when a word is complete and what is
-paid, and a body:
+Such a text has a first line with its kind, header lines that specify when a word is complete and
+the rewards, and a body:
 
     grammar  brackets
     accept   end
@@ -9,7 +9,7 @@ paid, and a body:
     start: pair*
     pair: "open" pair* "close"
 
-A label is read as the event in it. One that holds none of the task's events is skipped.
+A label stands for the event in it. Labels without an event of the task are skipped.
 """
 
 from __future__ import annotations
@@ -29,54 +29,54 @@ from pdrm.errors import (
     Where,
 )
 from pdrm.language.document import number_of
-from pdrm.language.source import Line, split_lines
+from pdrm.language.source import Line, Token, split_lines
 from pdrm.machines.guards import Guard, events_of
 from pdrm.machines.labels import names_of
 from pdrm.machines.transitions import reward_of
 
 IGNORE = "ignore"
-"""As `fail`: an event with which no word continues is skipped."""
-ENDS = ("first", "end")
-END = "end"
+"""The value of `fail` that skips events that no word can continue with."""
+ACCEPT_MODES = ("first", "end")
+END_EVENT = "end"
 """The event that ends a word if `accept` is `end`."""
 DONE, LOST = "done", "lost"
-"""The final state of a complete word, and the state in which none can be completed any more."""
+"""The final state after a complete word, and the state from which no word can be completed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """When a word is complete, what is paid, and which labels there are: the header lines of a file.
+    """The header lines of a task: completion of a word, rewards, and labels.
 
     >>> TaskOptions(accept="end", reward=10).step
     0.0
     """
 
     accept: str = "first"
-    """`first`: done as soon as the events read so far (at least one) are a word; `end`: when `end`
-    is read after one."""
+    """`first`: the task is done as soon as the events so far (at least one) are a word. `end`: it
+    is done when the event `end` is read after a word."""
     reward: float = 1.0
-    """Paid when the task is done."""
+    """The reward for completing the task."""
     fail: float | str | None = None
-    """Effect of the first event with which no word continues: a number is paid and ends the episode
-    in the final state `lost`; by default the machine stays in `lost`; `ignore` skips the event."""
+    """The effect of the first event that no word can continue with. A number is given as reward and
+    ends the episode in the final state `lost`. None stays in `lost`. `ignore` skips the event."""
     step: float = 0.0
-    """Paid for every label."""
+    """The reward for every label."""
     complete: Mapping[str, float] = field(default_factory=dict)
-    """Paid each time a rule of a grammar is complete, or an event is read."""
+    """The rewards for completing a rule of a grammar, or for reading an event."""
     events: Iterable[str] = ()
-    """Events that the task does not name, but that labels may hold."""
+    """More events that labels can contain."""
     exclusive: Iterable[Iterable[str]] | None = None
-    """Groups of events of which a label holds at most one (default: one group of all)."""
+    """Groups of events of which a label contains at most one (default: one group of all)."""
 
     def __post_init__(self) -> None:
-        if self.accept not in ENDS:
+        if self.accept not in ACCEPT_MODES:
             raise BadSetting(f"`accept` is {self.accept!r}", fix='use "first" or "end"')
         if isinstance(self.fail, str) and self.fail != IGNORE:
             raise BadSetting(f"`fail` is {self.fail!r}", fix='use a number, None or "ignore"')
         checked: dict[str, object] = {
             "reward": reward_of(self.reward),
             "step": reward_of(self.step),
-            "complete": {one: reward_of(n) for one, n in self.complete.items()},
+            "complete": {name: reward_of(reward) for name, reward in self.complete.items()},
             "events": names_of("events", self.events),
         }
         if not isinstance(self.fail, str | None):
@@ -86,24 +86,24 @@ class TaskOptions:
 
     @property
     def final(self) -> tuple[str, ...]:
-        """The states in which the episode ends."""
+        """The final states."""
         return (DONE, LOST) if isinstance(self.fail, float) else (DONE,)
 
     @property
-    def paid_for_failing(self) -> float:
-        """The reward of the first event with which no word continues."""
+    def fail_reward(self) -> float:
+        """The reward of the first event that no word can continue with."""
         return self.fail if isinstance(self.fail, float) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TaskText:
-    """A task as it is written: its name, its header lines, and the lines of its body."""
+    """The text of a task, split into name, header and body."""
 
     name: str
     options: TaskOptions
     body: tuple[Line, ...]
     where: dict[str, Where]
-    """The places of header lines, and of the names after `complete`."""
+    """The positions of header lines, and of the names after `complete`."""
     file: str
 
 
@@ -117,11 +117,11 @@ SHAPES = {
     "exclusive": "`exclusive EVENT …`",
 }
 REPEATED = ("complete", "events", "exclusive")
-"""Header lines that may stand more than once."""
+"""The header lines that can occur more than once."""
 
 
 def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOptions) -> TaskText:
-    r"""Split a text into header lines, which replace the options given, and a body.
+    r"""Split a text into header lines, which override `options`, and a body.
 
     >>> text = 'grammar pairs\naccept end\nstart: "a" "b"'
     >>> task = read_task_text(text, "t.grammar", "grammar", "t", TaskOptions())
@@ -133,47 +133,54 @@ def read_task_text(text: str, file: str, kind: str, name: str, options: TaskOpti
     if first[:1] == [kind] and len(first) <= 2:
         name = [name, *first[1:]][-1]
         del lines[0]
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     where: dict[str, Where] = {}
     while lines and lines[0].code.split()[0] in SHAPES:
-        _read_header(lines.pop(0), given, where)
+        _read_header(lines.pop(0), settings, where)
     if kind != "grammar" and "complete" in where:
-        fault = "only a grammar has rules that are completed"
         raise BadSetting(
-            fault, where=where["complete"], fix="leave `complete` out, or write a grammar"
+            "`complete` is for the rules of a grammar",
+            where=where["complete"],
+            fix="leave `complete` out, or write a grammar",
         )
-    return TaskText(name, replace(options, **given), tuple(lines), where, file)
+    return TaskText(name, replace(options, **settings), tuple(lines), where, file)
 
 
-def _read_header(line: Line, given: dict[str, Any], where: dict[str, Where]) -> None:
-    """Keep the setting of a header line, and its place."""
-    pieces = re.finditer(r'"[^"]*"|\S+', line.code)
-    (keyword, place), *rest = [(one[0], line.at(one.start() + 1, len(one[0]))) for one in pieces]
-    words = [word for word, _ in rest]
-    if keyword in given and keyword not in REPEATED:
-        raise DuplicateName(f"a second `{keyword}` line", where=place, fix="keep one of them")
-    where.setdefault(keyword, place)
-    match keyword, words:
+def _read_header(line: Line, settings: dict[str, Any], where: dict[str, Where]) -> None:
+    """Add the setting of a header line, and its position."""
+    keyword, *rest = [
+        Token(match[0], line.at(match.start() + 1, len(match[0])))
+        for match in re.finditer(r'"[^"]*"|\S+', line.code)
+    ]
+    name = keyword.text
+    words = [token.text for token in rest]
+    if name in settings and name not in REPEATED:
+        raise DuplicateName(f"a second `{name}` line", where=keyword.where, fix="keep one of them")
+    where.setdefault(name, keyword.where)
+    match name, words:
         case ("accept", ["first" | "end"]) | ("fail", ["ignore"]):
-            given[keyword] = words[0]
-        case (("reward" | "step" | "fail"), [_]):
-            given[keyword] = number_of(*rest[-1])
-        case "complete", [_, *_, _]:
-            paid = number_of(*rest[-1])
-            for part, there in rest[:-1]:
-                where.setdefault(part, there)
-                given.setdefault(keyword, {})[part] = paid
+            settings[name] = words[0]
+        case (("reward" | "step" | "fail"), [number]):
+            settings[name] = number_of(number, rest[0].where)
+        case "complete", [_, *_, number]:
+            reward = number_of(number, rest[-1].where)
+            for part in rest[:-1]:
+                where.setdefault(part.text, part.where)
+                settings.setdefault(name, {})[part.text] = reward
         case "events", [_, *_]:
-            given.setdefault(keyword, []).extend(words)
+            settings.setdefault(name, []).extend(words)
         case "exclusive", _:
-            given.setdefault(keyword, []).extend([words] if words else [])
+            settings.setdefault(name, []).extend([words] if words else [])
         case _:
-            fix = f"write {SHAPES[keyword]}"
-            raise CannotRead(f"this `{keyword}` line cannot be read", where=place, fix=fix)
+            raise CannotRead(
+                f"this `{name}` line cannot be read",
+                where=keyword.where,
+                fix=f"write {SHAPES[name]}",
+            )
 
 
 def add_rewards(*rewards: float) -> float:
-    """The sum of rewards, rounded to 15 digits: 0.1 and 0.2 are 0.3.
+    """The sum of rewards, rounded to 15 digits.
 
     >>> add_rewards(0.1, 0.2)
     0.3
@@ -182,14 +189,21 @@ def add_rewards(*rewards: float) -> float:
 
 
 @contextmanager
-def placing(where: Where, places: Mapping[Guard, Where] | None = None) -> Iterator[None]:
-    """Give a place to an error that has none: that of the guard with its word, or this one."""
+def with_default_location(
+    where: Where, places: Mapping[Guard, Where] | None = None
+) -> Iterator[None]:
+    """Add a position to an error without one.
+
+    Args:
+        where: The default position.
+        places: The positions of guards, for errors about an event in a guard.
+    """
     try:
         yield
     except PdrmError as error:
         if error.where is None or not error.where.line:
-            named = (
+            matches = (
                 place for guard, place in (places or {}).items() if error.word in events_of(guard)
             )
-            error.where = next(named, where)
+            error.where = next(matches, where)
         raise

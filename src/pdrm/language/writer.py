@@ -1,4 +1,7 @@
-"""Writing .pdrm text: canonical text of a machine (`parse(to_text(m)) == m`), and `pdrm fmt`, which lays a text out."""
+"""Writing .pdrm text: the canonical text of a machine, and the formatter behind `pdrm fmt`.
+
+`parse(to_text(machine)) == machine`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pdrm.language.source import Line, split_lines
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.machine import states_of
 
-# --- Layout: spacing and columns are made regular; words, order, blocks and comments are kept
+# --- Formatting: changes spacing and columns, but not words, order, blocks and comments
 
 INDENT = 4
 KEYWORD_WIDTH = 10
@@ -21,9 +24,10 @@ TOKEN = re.compile(r"->|==|!=|[{}()\[\],:/&|!]|(?:(?!->)[^\s{}()\[\],:/&|!<>=])+
 
 
 def lay_out(text: str, file: str) -> str:
-    r"""The text with regular spacing. Raises as reading does if a line cannot be read.
+    r"""Format a text. Raises the errors of reading.
 
-    >>> print(lay_out("events   a   b\nu->v:{a},z/a z,1   // up\nlonger->v:a&!b,  z/eps,  -1\n", "t"), end="")
+    >>> text = "events   a   b\nu->v:{a},z/a z,1   // up\nlonger->v:a&!b,  z/eps,  -1\n"
+    >>> print(lay_out(text, "t"), end="")
     events    a b
     u      -> v : {a},    z / a z, 1  // up
     longer -> v : a & !b, z / eps, -1
@@ -33,13 +37,13 @@ def lay_out(text: str, file: str) -> str:
 
 
 def _arrange(lines: list[Line]) -> str:
-    """Lines that can be read, with regular spacing."""
-    placed = zip(lines, _depths(lines), strict=True)
-    shown: list[str] = []
-    for (is_rule, depth), group in groupby(placed, key=lambda pair: (_is_rule(pair[0]), pair[1])):
+    """Format valid lines."""
+    pairs = zip(lines, _depths(lines), strict=True)
+    texts: list[str] = []
+    for (is_rule, depth), group in groupby(pairs, key=lambda pair: (_is_rule(pair[0]), pair[1])):
         members = [line for line, _ in group]
-        shown += _rules(members, depth) if is_rule else [_plain(line, depth) for line in members]
-    joined = re.sub(r"\n{3,}", "\n\n", "\n".join(shown))
+        texts += _rules(members, depth) if is_rule else [_plain(line, depth) for line in members]
+    joined = re.sub(r"\n{3,}", "\n\n", "\n".join(texts))
     return joined.strip("\n") + "\n"
 
 
@@ -60,33 +64,34 @@ def _depths(lines: Iterable[Line]) -> Iterator[int]:
 
 
 def _plain(line: Line, depth: int) -> str:
-    """A header, map, `for`, comment or blank line."""
-    code = line.code.strip()
-    if code:
-        code = space_out(code)
-        first, _, rest = code.partition(" ")
-        if first != "for":
-            code = f"{first:<{KEYWORD_WIDTH}}{rest.replace(': ', ':')}".rstrip()
-    indented = " " * (INDENT * depth) + code if code or line.comment else ""
-    return f"{indented}{'  ' if code and line.comment else ''}{line.comment}"
+    """Format a header, map, `for`, comment or blank line."""
+    code = space_out(line.code)
+    first, _, rest = code.partition(" ")
+    if code and first != "for":
+        code = f"{first:<{KEYWORD_WIDTH}}{rest.replace(': ', ':')}".rstrip()
+    pad = " " * (INDENT * depth)
+    return pad + "  ".join(filter(None, (code, line.comment))) if code or line.comment else ""
 
 
 def _rules(lines: list[Line], depth: int) -> list[str]:
-    """Rules that follow one another in one block, their parts in columns."""
+    """Format consecutive rules of a block in columns."""
     rows = [_cells(line) for line in lines]
-    source, target, guard, move = (max(len(row[column]) for row in rows) for column in range(4))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     pad = " " * (INDENT * depth)
-    shown = [
-        f"{pad}{row[0]:<{source}} -> {row[1]:<{target}} : {row[2]:<{guard}} {row[3]:<{move}}{row[4]}"
-        for row in rows
-    ]
-    pairs = list(zip(shown, lines, strict=True))
-    longest = max((len(row) for row, line in pairs if line.comment), default=0)
-    return [f"{row:<{longest}}  {line.comment}" if line.comment else row for row, line in pairs]
+    texts: list[str] = []
+    for row in rows:
+        source, target, guard, move, reward = map(str.ljust, row, widths)
+        texts.append(f"{pad}{source} -> {target} : {guard} {move}{reward}".rstrip())
+    pairs = list(zip(texts, lines, strict=True))
+    longest = max((len(text) for text, line in pairs if line.comment), default=0)
+    return [f"{text:<{longest}}  {line.comment}" if line.comment else text for text, line in pairs]
 
 
 def _cells(line: Line) -> list[str]:
-    """Source, target, guard with its comma, move with its comma (nothing in a reward machine), reward."""
+    """The parts of a rule: source, target, guard and move with their commas, and reward.
+
+    The move is empty in a reward machine.
+    """
     cells = [""]
     depth = 0
     for piece in TOKEN.findall(line.code):
@@ -100,28 +105,29 @@ def _cells(line: Line) -> list[str]:
 
 
 def space_out(code: str) -> str:
-    """Tokens with one space between them, and none around punctuation that takes none.
+    """Put single spaces between tokens, except around punctuation.
 
-    >>> space_out("a&! ( b|c )"), space_out("{a ,t}"), space_out("[+1,0]"), space_out("back( a )"), space_out("for a in u  d :")
-    ('a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)', 'for a in u d:')
+    >>> [space_out(code) for code in ("a&! ( b|c )", "{a ,t}", "[+1,0]", "back( a )")]
+    ['a & !(b | c)', '{a, t}', '[+1, 0]', 'back(a)']
     """
-    shown = ""
+    text = ""
     for piece in TOKEN.findall(code):
-        called = piece == "(" and (shown[-1:].isalnum() or shown[-1:] == "_")
-        tight = called or piece in ",:)]}" or shown.endswith(("(", "[", "{", "!"))
-        shown += piece if tight or not shown else f" {piece}"
-    return shown
+        is_call = piece == "(" and (text[-1:].isalnum() or text[-1:] == "_")
+        tight = is_call or piece in ",:)]}" or text.endswith(("(", "[", "{", "!"))
+        text += piece if tight or not text else f" {piece}"
+    return text
 
 
 # --- Machines
 
 
 def to_text(machine: AnyMachine) -> str:
-    """The machine as a .pdrm file, every rule on its own line.
+    """Write a machine as .pdrm text, with a line for each rule.
 
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
     >>> from pdrm.machines.transitions import Otherwise
-    >>> print(to_text(PushdownRewardMachine("idle", ("a",), ("#",), "u", (), Otherwise.stay(0), ())), end="")
+    >>> idle = PushdownRewardMachine("idle", ("a",), ("#",), "u", (), Otherwise.stay(0), ())
+    >>> print(to_text(idle), end="")
     name      idle
     events    a
     start     u
@@ -139,13 +145,13 @@ def to_text(machine: AnyMachine) -> str:
 
 
 def header_of(machine: AnyMachine) -> dict[str, Any]:
-    """The header lines of a machine that it needs: one value, or several words."""
+    """The necessary header lines of a machine: a value or several words for each keyword."""
     header: dict[str, Any] = {"name": machine.name, "events": machine.events}
     if machine.exclusive:
         header["exclusive"] = machine.exclusive
     if isinstance(machine, CountingRewardAutomaton):
         header["counters"] = machine.counters
-    elif not machine.leaves_stack:
+    elif not machine.is_reward_machine:
         header["stack"] = machine.stack
     if machine.states != states_of(machine.start, machine.final, machine.transitions):
         header["states"] = machine.states

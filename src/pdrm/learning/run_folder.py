@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pdrm.domains.domain_files import load_domain
-from pdrm.domains.own_worlds import OwnEnvironment
+from pdrm.domains.user_worlds import UserEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadRunFolder, BadStudy, DoesNotApply, PdrmError
 from pdrm.files import (
@@ -144,7 +144,7 @@ class RunSpec:
         if not isinstance(agent, Deep):
             start_run(agent, task, self.seed)
             return
-        if isinstance(task.domain, OwnEnvironment):
+        if isinstance(task.domain, UserEnvironment):
             fault = f"agent `{agent.name}` needs a domain of arrays, and `{task.name}` is an environment"
             raise DoesNotApply(fault, fix='pdrm.SB3("PPO"), or your own agent')
         import pdrm.product.jax_env  # noqa: F401 - fails if jax is not installed

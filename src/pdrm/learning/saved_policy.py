@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadPolicyFile
 from pdrm.files import (

@@ -1,13 +1,25 @@
-"""Reward machines: they read labels and pay (Sections 2, 3 and 5 of the paper).
+"""Reward machines, which read labels and give rewards (Sections 2, 3 and 5 of the paper).
 
-Read `guards` (which labels a rule reads), `labels` (the alphabet, and sets of labels), `transitions` (a rule, and what it does to a
-state and a stack), `machine` (what all kinds share, and the checks when one is built), `heads` (what happens at a state and a top
-of the stack, and bounds on the stack) and `pushdown` (Definition 1, the specification of all that runs; a reward machine is a
-pushdown machine that leaves its stack alone). `counting` is the other kind; `conversions` turns one into the other if the theory
-allows it. `reach` finds the heads that occur; `findings` warns of what is allowed and probably not meant. `tables`, `stacks` and
-`step_kernel` are what runs: integer tables, hash-consed stacks, the Numba step. `catalogue/` holds the paper's machines.
+Definition 1, in reading order:
 
-The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+- `guards`: the labels that a rule reads.
+- `labels`: the alphabet, and sets of labels.
+- `transitions`: rules, configurations and steps.
+- `machine`: the base class of all machines, with its checks.
+- `pushdown_rules`: the choice of the rule that applies.
+- `pushdown`: the pushdown reward machine, the specification of all that runs. A reward machine is
+  a pushdown machine that ignores its stack.
+
+More kinds and analyses:
+
+- `counting`: counting reward automata. `conversions`: from one kind of machine to the other.
+- `reach`: reachable heads. `heads`: rules at a head, and bounds on the stack. `findings`: warnings.
+
+Compiled machines:
+
+- `tables`: integer tables. `stacks`: hash-consed stacks. `step_kernel`: the Numba step.
+
+The folder `catalogue` contains the paper's machines. The public names are imported on first use.
 """
 
 from __future__ import annotations
@@ -48,7 +60,7 @@ if TYPE_CHECKING:
     from pdrm.machines.transitions import Configuration, MachineRun, Otherwise, Step, Transition
 
 __all__ = [
-    # Which labels a rule reads
+    # Labels and guards
     "Label",
     "Guard",
     "Event",
@@ -65,21 +77,21 @@ __all__ = [
     "Step",
     "MachineRun",
     "PushdownRewardMachine",
-    # Counting automata, and conversions
+    # Counting automata and conversions
     "CountingTransition",
     "CountingConfiguration",
     "CountingRewardAutomaton",
     "counting_to_pushdown",
     "pushdown_to_counting",
     "counting_configuration",
-    # What holds on every word
+    # Bounds on every word
     "reachable_heads",
     "max_pops_per_step",
     "relevant_depth",
     "max_stack_height",
     "StackGrowth",
     "stack_growth",
-    # A machine as integer tables
+    # Integer tables
     "Table",
     "tabulate",
     "begin_table",

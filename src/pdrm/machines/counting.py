@@ -1,7 +1,7 @@
-"""Constant counting reward automata (Section 5): counters instead of the stack, tested for zero and changed by constants.
+"""Constant counting reward automata (Section 5): counters, zero tests and constant changes.
 
-A counter is floored at zero. Silent moves run until none applies, as in a pushdown machine; but whether they ever end is
-undecidable for two counters, so it is not decided here: a step that makes too many is stopped.
+A counter never falls below zero. Silent moves run until none applies, as in a pushdown machine.
+Whether they end is undecidable for two counters, so a step stops with an error after too many.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import operator
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -19,31 +18,34 @@ from pdrm.errors import (
     EndlessSilentMoves,
     Finding,
     PdrmError,
+    TooLarge,
     TooManyCases,
     UnknownConfiguration,
     Where,
 )
 from pdrm.machines.guards import Guard, Label
 from pdrm.machines.labels import FALSE, TRUE, LabelSet
-from pdrm.machines.machine import Machine, Reading, labels_left
+from pdrm.machines.machine import LabelledRule, Machine, otherwise_at
 from pdrm.machines.reach import saturate
-from pdrm.machines.transitions import Otherwise, Rule, StepRecord, number_text
+from pdrm.machines.transitions import Otherwise, Rule, StepRecord
 
 ZERO, NONZERO, ANY_VALUE = "0", "1", "-"
 Pattern = tuple[str, ...]
-"""One test per counter: `0`, `1`, or in rules `-` for either."""
+"""A test for each counter: `0` (zero), `1` (not zero), or in rules `-` (either)."""
 
 MAX_CASES = 10_000
-"""States and zero patterns looked at for warnings."""
+"""The maximum number of states with zero patterns that are inspected for warnings."""
 
 MAX_CHANGED = 999_999_999
-"""The largest change of a counter by a rule: as many digits as the language reads."""
+"""The maximum change of a counter by a rule, with as many digits as a file can contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountingTransition(Rule):
-    """One rule (δ and λ of Appendix B): `tests` asks of each counter that it be zero ("0"), not zero ("1") or anything ("-"),
-    `changes` adds to it.
+    """A rule (δ and λ of Appendix B).
+
+    `tests` has for each counter "0" (it is zero), "1" (it is not zero) or "-" (either). `changes`
+    are added to the counters.
 
     >>> from pdrm.machines.guards import Event
     >>> rule = CountingTransition("u0", "u1", Event("B"), ("1", "-"), (-3, 1), 0)
@@ -70,41 +72,39 @@ class CountingTransition(Rule):
         return all(test in (ANY_VALUE, NONZERO if value else ZERO) for test, value in pairs)
 
     def change(self, counters: tuple[int, ...]) -> tuple[int, ...]:
-        """The counters after the changes, none below zero."""
-        return tuple(
-            [max(0, value + change) for value, change in zip(counters, self.changes, strict=True)]
-        )
+        """The counters after the changes, at least zero."""
+        pairs = zip(counters, self.changes, strict=True)
+        return tuple([max(0, value + change) for value, change in pairs])
 
     def __str__(self) -> str:
         changes = [f"{change:+d}" if change else "0" for change in self.changes]
-        vectors = f"{pattern_text(self.tests)} / {pattern_text(changes)}"
-        return (
-            f"{self.source} -> {self.target} : {self.guard}, {vectors}, {number_text(self.reward)}"
-        )
+        return self._text(f"{pattern_text(self.tests)} / {pattern_text(changes)}, ")
 
 
 def pattern_text(values: Sequence[object]) -> str:
-    """A vector as the paper prints it: `[1, 0]`."""
+    """A vector in the paper's notation: `[1, 0]`."""
     return f"[{', '.join(map(str, values))}]"
 
 
 def _integer(change: int) -> int:
-    """A counter change as a plain int."""
+    """Convert a counter change to an int."""
     with suppress(TypeError):
-        whole = operator.index(change)
-        if abs(whole) <= MAX_CHANGED:
-            return whole
-    fix = f"use an integer such as 1, 0 or -2, at most {MAX_CHANGED:,}"
-    raise BadNumber(f"`{str(change)[:20]}` is not a counter change", fix=fix)
+        integer = operator.index(change)
+        if abs(integer) <= MAX_CHANGED:
+            return integer
+    raise BadNumber(
+        f"`{str(change)[:20]}` is not a counter change",
+        fix=f"use an integer such as 1, 0 or -2, at most {MAX_CHANGED:,}",
+    )
 
 
 MAX_SILENT_MOVES = 10_000_000
-"""Silent moves that one step may make."""
+"""The default maximum number of silent moves in a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountingConfiguration:
-    """A state and the counters' values.
+    """A state and the values of the counters.
 
     >>> print(CountingConfiguration("u0", (2, 0)))
     u0, [2, 0]
@@ -113,9 +113,9 @@ class CountingConfiguration:
     state: str
     counters: tuple[int, ...]
 
-    def after(self, acting: CountingTransition | Otherwise) -> CountingConfiguration:
-        """The configuration that a move leads to."""
-        return CountingConfiguration(acting.target or self.state, acting.change(self.counters))
+    def after(self, rule: CountingTransition | Otherwise) -> CountingConfiguration:
+        """The configuration after a rule is applied."""
+        return CountingConfiguration(rule.target or self.state, rule.change(self.counters))
 
     def __str__(self) -> str:
         return f"{self.state}, {pattern_text(self.counters)}"
@@ -123,9 +123,9 @@ class CountingConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class CountingStep(StepRecord[CountingConfiguration]):
-    """One label read, by a rule (None for `otherwise`), and its silent moves.
+    """A step of a counting automaton, with its rule (None for `otherwise`).
 
-    The moves are counted, not kept: a step that moves a stack between counters makes millions of them.
+    The moves are counted, not stored: moving a stack between counters takes millions of them.
     """
 
     rule: CountingTransition | None
@@ -134,9 +134,9 @@ class CountingStep(StepRecord[CountingConfiguration]):
 
 @dataclass(frozen=True, repr=False)
 class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration, CountingStep]):
-    """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with a number of `counters`, all zero at the start; `transitions` hold δ and λ.
+    """⟨U, F, Σ, Δ, δ, λ, u₀⟩ with `counters` that start at zero; `transitions` are δ and λ.
 
-    `states` may be left out as for a pushdown machine.
+    `states` is optional, as for a pushdown machine.
 
     >>> from pdrm.machines.guards import Event
     >>> up = CountingTransition("u0", "u0", Event("A"), ("-",), (1,), 0)
@@ -151,37 +151,37 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
     """
 
     name: str
-    """Its name."""
+    """The name of the machine."""
     events: tuple[str, ...]
-    """Σ is made of these: a label is a set of them."""
+    """The events. Σ consists of sets of events."""
     counters: int
     """The number of counters."""
     start: str
     """u₀."""
     final: tuple[str, ...]
-    """F: the states in which the task is over."""
+    """F: the states that end the episode."""
     otherwise: Otherwise
-    """The default when no rule applies."""
+    """The default move when no rule applies."""
     transitions: tuple[CountingTransition, ...]
     """The rules."""
     exclusive: tuple[tuple[str, ...], ...] = ()
-    """Groups of events of which at most one is in a label."""
+    """Groups of events of which a label contains at most one."""
     states: tuple[str, ...] = ()
     """U without F, in order."""
     most_silent: int = field(default=MAX_SILENT_MOVES, compare=False)
-    """Silent moves that one step may make."""
+    """The maximum number of silent moves in a step."""
     _fix = "make the labels or the tests differ, or declare `exclusive` events"
-    _silent_fix = "let the silent rule start in a state of its own, or test for other counters"
+    _silent_fix = "move the silent rule to a separate state, or change its counter tests"
 
     def _find_own_faults(self) -> Iterator[PdrmError]:
-        """The faults of the counters, and of the rules' tests and changes."""
+        """Yield the errors in the counters, and in the tests and changes of the rules."""
         if self.counters < 1:
             fault = f"a counting automaton with {self.counters} counters"
-            yield BadNumber(fault, fix="give it one or more: `counters 1`")
+            yield BadNumber(fault, fix="use one counter or more: `counters 1`")
         for rule in self.transitions:
             if not len(rule.tests) == len(rule.changes) == self.counters:
                 fix = "write one test and one change for each counter, as in `[1, -] / [-1, 0]`"
-                fault = f"the automaton has {self.counters} counters, and the rule another number: {rule}"
+                fault = f"a rule for another number of counters than {self.counters}: {rule}"
                 yield BadNumber(fault, where=rule.where, fix=fix)
             for test in rule.tests:
                 if test not in (ZERO, NONZERO, ANY_VALUE):
@@ -190,38 +190,41 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
                     yield BadNumber(fault, where=rule.where, fix=fix, word=test)
 
     def _co_applicable_rules(
-        self, readings: Sequence[Reading]
-    ) -> Iterator[tuple[str, list[Reading]]]:
-        """The rules of one state with their labels: a test of a counter is a variable after the events."""
-        sets = readings[0].labels.sets
+        self, rules: Sequence[LabelledRule]
+    ) -> Iterator[tuple[str, list[LabelledRule]]]:
+        """Yield all rules of a state. A counter test is a variable after the events."""
+        sets = rules[0].labels.sets
         tested = []
-        for reading in readings:
-            labels = reading.labels
-            for number, test in enumerate(reading.rule.tests, start=len(sets.alphabet.events)):
+        for rule in rules:
+            labels = rule.labels
+            for number, test in enumerate(rule.rule.tests, start=len(sets.alphabet.events)):
                 if test != ANY_VALUE:
                     branches = (TRUE, FALSE) if test == ZERO else (FALSE, TRUE)
                     labels &= LabelSet(sets, sets.node(number, *branches))
-            tested.append(reading._replace(labels=labels))
+            tested.append(rule._replace(labels=labels))
         yield "", tested
 
     def findings(self) -> list[Finding]:
         """Warnings: unreachable states, undefined cases, rules that never apply, unused names."""
-        from pdrm.machines.findings import inspect
+        from pdrm.machines.findings import common_findings, incomplete_findings
 
-        def describe(cases: list[Case]) -> str:
-            return f" with counters {' or '.join(pattern_text(case.zeros) for case in cases)}"
+        def describe(cases: list[StatePattern]) -> str:
+            return f" with counters {' or '.join(pattern_text(case.pattern) for case in cases)}"
 
-        return inspect(self, partial(_reach_cases, self), describe)
+        try:
+            return common_findings(self, _reachable_patterns(self), describe)
+        except (TooLarge, TooManyCases) as error:
+            return incomplete_findings(self, error)
 
     def rule(
         self, state: str, label: Label | None, counters: tuple[int, ...]
     ) -> CountingTransition | None:
-        """The one rule that applies.
+        """Return the rule that applies, or None.
 
         Args:
             state: A state of the automaton.
-            label: The label that is read (None for the silent rule).
-            counters: The counters' values.
+            label: The label to read (None for the silent rule).
+            counters: The values of the counters.
         """
         for rule in self.rules_from[state]:
             if rule.reads(label) and rule.allows(counters):
@@ -229,87 +232,95 @@ class CountingRewardAutomaton(Machine[CountingTransition, CountingConfiguration,
         return None
 
     def begin(self) -> CountingStep:
-        """The start: initial state, counters at zero, and the silent moves before the first label."""
+        """The initial step, with the silent moves before the first label."""
         before = CountingConfiguration(self.start, (0,) * self.counters)
-        return self._settle(CountingStep(None, before, before, 0.0, None, 0))
+        return self._run_silent_moves(CountingStep(None, before, before, 0.0, None, 0))
 
     def _step(self, before: CountingConfiguration, label: Label) -> CountingStep:
         rule = self.rule(before.state, label, before.counters)
         if rule is None and self.otherwise.action == "error":
             raise self.undefined_move(label, before)
-        acting = rule or self.otherwise
-        paid = 0.0 + acting.reward  # -0.0 is paid as 0.0
-        return self._settle(CountingStep(label, before, before.after(acting), paid, rule, 1))
+        applied = rule or self.otherwise
+        reward = 0.0 + applied.reward  # turns -0.0 into 0.0
+        first = CountingStep(label, before, before.after(applied), reward, rule, 1)
+        return self._run_silent_moves(first)
 
-    def _settle(self, step: CountingStep) -> CountingStep:
-        """The step with its silent moves made: their rewards are added in order."""
-        here, paid, moves = step.after, step.reward, 0
-        while (rule := self.rule(here.state, None, here.counters)) is not None:
+    def _run_silent_moves(self, step: CountingStep) -> CountingStep:
+        """Make the silent moves of a step and add their rewards in order."""
+        after = step.after
+        reward = step.reward
+        moves = 0
+        while (rule := self.rule(after.state, None, after.counters)) is not None:
             if moves == self.most_silent:
                 raise EndlessSilentMoves(
-                    f"machine `{self.name}` made {moves:,} silent moves in one step, the last to {here}",
+                    f"machine `{self.name}` made {moves:,} silent moves in one step, "
+                    f"the last to {after}",
                     where=rule.where,
-                    fix=f"if they do end, allow more moves (`most_silent`); if not, see this rule: {rule}",
+                    fix=f"see the rule {rule}, or allow more moves (`most_silent`) if they end",
                 )
-            here = here.after(rule)
-            paid += rule.reward
+            after = after.after(rule)
+            reward += rule.reward
             moves += 1
-        return replace(step, after=here, reward=paid, moves=step.moves + moves)
+        return replace(step, after=after, reward=reward, moves=step.moves + moves)
 
     def _check_memory(self, configuration: CountingConfiguration) -> None:
         counters = configuration.counters
         if len(counters) != self.counters or any(value < 0 for value in counters):
-            fault = f"{pattern_text(counters)} are not counter values of `{self.name}`"
-            raise UnknownConfiguration(fault, fix="give one non-negative integer per counter")
+            raise UnknownConfiguration(
+                f"{pattern_text(counters)} are not counter values of `{self.name}`",
+                fix="use one non-negative integer per counter",
+            )
 
 
-# --- Zero patterns: which counters are zero ("0") and which are not ("1"). Rules test no more.
+# --- Zero patterns: the counters that are zero ("0") and those that are not ("1")
 #
-# The patterns that a state meets are followed from the start, a counter counted down being both zero and not: more cases
-# than occur (which occur is undecidable for two counters), never fewer.
+# Rules cannot distinguish more. Patterns are propagated from the start. A decremented counter may
+# be zero or not, so this over-approximates the reachable cases (exact reachability is undecidable
+# for two counters).
 
 
-class Case(NamedTuple):
+class StatePattern(NamedTuple):
     """A state and a zero pattern."""
 
     state: str
-    zeros: Pattern
+    pattern: Pattern
 
 
-Cases = dict[Case, list[tuple[CountingTransition | Otherwise, LabelSet]]]
-"""The rules that apply in each case, and the labels that they read."""
+RulesByPattern = dict[StatePattern, list[tuple[CountingTransition | Otherwise, LabelSet]]]
 
 
-def _reach_cases(machine: CountingRewardAutomaton) -> Cases:
-    """Every state and zero pattern that some word may lead to, and perhaps some that none does, with the rules that apply."""
+def _reachable_patterns(machine: CountingRewardAutomaton) -> RulesByPattern:
+    """The rules that apply in each reachable case with their labels (an over-approximation)."""
     sets = machine.sets
-    found: Cases = {}
+    result: RulesByPattern = {}
 
-    def moves(head: tuple[Case, None]) -> Iterator[tuple[Case, tuple[None]]]:
+    def moves(head: tuple[StatePattern, None]) -> Iterator[tuple[StatePattern, tuple[None]]]:
         case, _ = head
-        if len(found) == MAX_CASES:
+        if len(result) == MAX_CASES:
             raise TooManyCases(f"there are more than {MAX_CASES:,} states and zero patterns")
-        counters = tuple(map(int, case.zeros))
+        counters = tuple(map(int, case.pattern))
         rules = [
             rule
             for rule in machine.rules_from[case.state]
-            if rule.allows(counters) and (rule.silent or sets.of(rule.guard))
+            if rule.allows(counters) and (rule.silent or sets.labels_of(rule.guard))
         ]
-        found[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
+        result[case] = [(rule, sets.holding(rule.guard)) for rule in rules]
         for rule in rules:
-            for zeros in product(*map(_zeros_after, case.zeros, rule.changes)):
-                yield Case(rule.target, zeros), (None,)
-        left = labels_left(machine, case.state, rules)
-        if left and not any(rule.silent for rule in rules):
-            found[case] += left
+            for pattern in product(*map(_tests_after, case.pattern, rule.changes)):
+                yield StatePattern(rule.target, pattern), (None,)
+        otherwise = otherwise_at(machine, case.state, rules)
+        if otherwise and not any(rule.silent for rule in rules):
+            result[case] += otherwise
             yield case._replace(state=machine.otherwise.target or case.state), (None,)
 
-    saturate(moves, [(Case(machine.start, (ZERO,) * machine.counters), (None,))])
-    return found
+    saturate(moves, [(StatePattern(machine.start, (ZERO,) * machine.counters), (None,))])
+    return result
 
 
-def _zeros_after(zero: str, change: int) -> str:
-    """The tests that a counter may pass after a change; counters are floored at zero."""
+def _tests_after(test: str, change: int) -> str:
+    """The tests that a counter may pass after a change, if it passes `test` before."""
     if change > 0:
         return NONZERO
-    return zero if change == 0 or zero == ZERO else ZERO + NONZERO
+    if change == 0 or test == ZERO:
+        return test
+    return ZERO + NONZERO

@@ -1,7 +1,7 @@
-"""Warnings about a machine: what is allowed but is more often a mistake.
+"""Warnings about machines that are valid but probably mistaken.
 
-All kinds of machine are warned of unreachable states, undefined cases, idle rules, unused names and rewards of 0; pushdown machines
-also of symbols that get lost, of dead ends, and of loops that pay.
+For all machines: unreachable states, undefined cases, rules that never apply, unused names, and
+rewards that are all 0. For pushdown machines also: lost symbols, dead ends, and rewarded loops.
 """
 
 from __future__ import annotations
@@ -12,16 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from pdrm.errors import Finding, TooLarge, TooManyCases, Where
 from pdrm.machines.guards import Label, events_of, word_text
-from pdrm.machines.heads import (
-    Head,
-    PushdownRules,
-    all_heads,
-    explore_machine,
-    readings_at,
-    replace_top,
-)
+from pdrm.machines.heads import Head, all_heads, explore_machine, replace_top, rules_at
 from pdrm.machines.labels import LabelSet
 from pdrm.machines.machine import AnyKind
+from pdrm.machines.pushdown_rules import PushdownRules
 from pdrm.machines.transitions import (
     ANY,
     Configuration,
@@ -34,85 +28,84 @@ from pdrm.machines.transitions import (
 )
 
 S = TypeVar("S", bound=tuple[str, Any])
-Readings = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
-"""The rules that apply in each situation that occurs, and their labels."""
+RulesAt = Mapping[S, Sequence[tuple[Rule | Otherwise, LabelSet]]]
+"""The rules that apply in each reachable situation (a state and more), with their labels."""
 
 # --- All kinds of machine
 
 
-def inspect(
-    machine: AnyKind,
-    find_readings: Callable[[], Readings[S]],
-    describe: Callable[[list[S]], str],
-    find_more: Callable[[Readings[S]], Iterable[Finding]] = lambda _: (),
+def common_findings(
+    machine: AnyKind, rules: RulesAt[S], describe: Callable[[list[S]], str]
 ) -> list[Finding]:
-    """Every warning about a machine.
+    """The warnings for all kinds of machine.
 
     Args:
         machine: The machine.
-        find_readings: Finds the rules that apply in each situation that occurs, and their labels.
-        describe: Says what several situations of a state have in common.
-        find_more: Finds what only this kind of machine is warned of; it comes first, because it often explains the others.
+        rules: The rules that apply in each reachable situation.
+        describe: Describes several situations of one state, apart from the state.
     """
     events = frozenset[str]().union(*(events_of(rule.guard) for rule in machine.transitions))
-    try:
-        readings = find_readings()
-        return [
-            *find_more(readings),
-            *_find_unreachable_states(machine, readings),
-            *_find_undefined_cases(machine, readings, describe),
-            *_find_idle_rules(machine, readings),
-            *_find_unused("event", machine.events, events),
-            *_find_no_pay(machine),
-        ]
-    except (TooLarge, TooManyCases) as error:
-        said = f"the undefined cases are not listed: {error.message}"
-        return [Finding("W0602", said), *_find_no_pay(machine)]
+    return [
+        *_find_unreachable_states(machine, rules),
+        *_find_undefined_cases(machine, rules, describe),
+        *_find_idle_rules(machine, rules),
+        *_find_unused("event", machine.events, events),
+        *_find_no_reward(machine),
+    ]
 
 
-def _find_unreachable_states(machine: AnyKind, readings: Readings[S]) -> Iterator[Finding]:
-    reached = {state for state, _ in readings}
+def incomplete_findings(machine: AnyKind, error: TooLarge | TooManyCases) -> list[Finding]:
+    """The warnings if there are too many situations."""
+    message = f"the undefined cases are not listed: {error.message}"
+    return [Finding("W0602", message), *_find_no_reward(machine)]
+
+
+def _find_unreachable_states(machine: AnyKind, rules: RulesAt[S]) -> Iterator[Finding]:
+    reached = {state for state, _ in rules}
     for state in (*machine.states, *machine.final):
         if state not in reached:
             yield Finding("W0601", f"state `{state}` cannot be reached by any word")
 
 
 def _find_undefined_cases(
-    machine: AnyKind, readings: Readings[S], describe: Callable[[list[S]], str]
+    machine: AnyKind, rules: RulesAt[S], describe: Callable[[list[S]], str]
 ) -> Iterator[Finding]:
-    """The labels that fall to `otherwise`: one warning for all states in which they are the same."""
+    """The labels left to `otherwise`, with one warning for all states with the same labels."""
     undefined: dict[tuple[str, str], list[S]] = defaultdict(list)
-    for situation, applying in readings.items():
-        for rule, left in applying:
+    for situation, applying in rules.items():
+        for rule, labels in applying:
             if rule is machine.otherwise:
-                labels = "no rule applies" if left == machine.sets.all else f"no rule reads {left}"
-                undefined[situation[0], labels].append(situation)
-    alike: dict[str, list[str]] = defaultdict(list)
-    for (state, labels), several in undefined.items():
-        alike[f"{describe(several)}, {labels}"].append(f"`{state}`")
+                text = "no rule applies"
+                if labels != machine.sets.all:
+                    text = f"no rule reads {labels}"
+                undefined[situation[0], text].append(situation)
+    states_by_case: dict[str, list[str]] = defaultdict(list)
+    for (state, text), situations in undefined.items():
+        states_by_case[f"{describe(situations)}, {text}"].append(f"`{state}`")
     otherwise = machine.otherwise
-    for case, states in alike.items():
-        named = f"state{'s' * (len(states) > 1)} {', '.join(states)}"
-        yield Finding("W0602", f"in {named}{case}: `otherwise {otherwise}`")
+    for case, states in states_by_case.items():
+        noun = "state" if len(states) == 1 else "states"
+        yield Finding("W0602", f"in {noun} {', '.join(states)}{case}: `otherwise {otherwise}`")
     if undefined and machine.final and otherwise.action == "stay" and otherwise.reward > 0:
-        said = f"`otherwise {otherwise}` pays for every step in which no rule applies"
-        fix = "pay for the step that ends the task, and write `otherwise stay 0` or less"
-        yield Finding("W0606", f"{said}: waiting may pay more than ending; {fix}", otherwise.where)
+        message = (
+            f"`otherwise {otherwise}` gives a reward for every step in which no rule applies: "
+            "waiting may give more than ending"
+        )
+        fix = "reward the step that ends the task, and write `otherwise stay 0` or less"
+        yield Finding("W0606", message, otherwise.where, fix)
 
 
-def _find_idle_rules(machine: AnyKind, readings: Readings[S]) -> Iterator[Finding]:
-    reached = {state for state, _ in readings}
-    used = {id(rule) for applying in readings.values() for rule, _ in applying}
+def _find_idle_rules(machine: AnyKind, rules: RulesAt[S]) -> Iterator[Finding]:
+    reached = {state for state, _ in rules}
+    used = {id(rule) for applying in rules.values() for rule, _ in applying}
+    why = "no label fits, its top or test never occurs in that state, or other rules beat it"
     for rule in machine.transitions:
         if id(rule) in used:
             continue
-        never = not rule.silent and not machine.sets.of(rule.guard)
-        if never or rule.source in reached:
-            why = (
-                "no label fits, what it looks at never occurs in that state, or other rules beat it"
-            )
-            said = f"the rule {machine.rule_text(rule)} never applies: {why}"
-            yield Finding("W0603", said, rule.where)
+        unsatisfiable = not rule.silent and not machine.sets.labels_of(rule.guard)
+        if unsatisfiable or rule.source in reached:
+            message = f"the rule {machine.rule_text(rule)} never applies: {why}"
+            yield Finding("W0603", message, rule.where)
 
 
 def _find_unused(kind: str, names: Iterable[str], used: Collection[str]) -> Iterator[Finding]:
@@ -121,179 +114,208 @@ def _find_unused(kind: str, names: Iterable[str], used: Collection[str]) -> Iter
             yield Finding("W0604", f"{kind} `{name}` is declared but no rule mentions it")
 
 
-def _find_no_pay(machine: AnyKind) -> Iterator[Finding]:
-    """A machine that pays 0 whatever happens."""
-    paying = machine.otherwise.reward or any(rule.reward for rule in machine.transitions)
-    if machine.transitions and not paying:
-        said = f"machine `{machine.name}` pays 0 for every step"
-        yield Finding("W0612", f"{said}: there is nothing to learn, unless the environment pays")
+def _find_no_reward(machine: AnyKind) -> Iterator[Finding]:
+    """A warning if all rewards are 0."""
+    rewarded = machine.otherwise.reward or any(rule.reward for rule in machine.transitions)
+    if machine.transitions and not rewarded:
+        yield Finding(
+            "W0612",
+            f"machine `{machine.name}` gives the reward 0 for every step: "
+            "there is nothing to learn, unless the environment gives rewards",
+        )
 
 
 # --- Pushdown machines
 
 
 def inspect_pushdown(machine: PushdownRules) -> list[Finding]:
-    """Every warning about a pushdown machine."""
+    """All warnings about a pushdown machine.
 
-    def find_readings() -> Readings[Head]:
-        reached = explore_machine(machine)
-        heads = [head for head in all_heads(machine) if head in reached]
-        return {head: readings_at(machine, head) for head in heads}
-
-    def find_more(readings: Readings[Head]) -> Iterator[Finding]:
-        yield from _find_misplaced_bottom(machine, readings)
-        yield from _find_dead_ends(machine, readings)
-        symbols = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
-        yield from _find_unused("stack symbol", machine.stack[1:], symbols)
-        yield from _find_paying_loops(machine, readings)
+    The warnings for pushdown machines only come first, because they often explain the others.
+    """
 
     def describe(heads: list[Head]) -> str:
-        if machine.leaves_stack:
+        if machine.is_reward_machine:
             return ""
         return f" with top {' or '.join(head.top or '(empty)' for head in heads)}"
 
-    return inspect(machine, find_readings, describe, find_more)
+    symbols = {symbol for rule in machine.transitions for symbol in (rule.top, *rule.push)}
+    try:
+        reached = explore_machine(machine)
+        heads = [head for head in all_heads(machine) if head in reached]
+        rules = {head: rules_at(machine, head) for head in heads}
+        return [
+            *_find_misplaced_bottom(machine, rules),
+            *_find_dead_ends(machine, rules),
+            *_find_unused("stack symbol", machine.stack[1:], symbols),
+            *_find_reward_loops(machine, rules),
+            *common_findings(machine, rules, describe),
+        ]
+    except (TooLarge, TooManyCases) as error:
+        return incomplete_findings(machine, error)
 
 
-def _find_misplaced_bottom(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
-    """Rules that read the bottom symbol and were probably meant to push, as `z / A z` does.
+def _find_misplaced_bottom(machine: PushdownRules, rules: RulesAt[Head]) -> Iterator[Finding]:
+    """Rules that replace the bottom symbol although a push such as `z / A z` was probably intended.
 
-    `z / A` takes the bottom symbol away, and others look for it later; a machine that pushes it again may do so on purpose.
-    `z / z A` puts A below the bottom symbol, where only a machine that takes the bottom symbol off by name may look for it.
+    `z / A` removes the bottom symbol. This is a mistake if other rules look for it later, unless
+    the machine pushes it again. `z / z A` pushes A below the bottom symbol, where it is out of
+    reach unless the machine pops the bottom symbol by name.
     """
     bottom = machine.stack[0]
     pushed_again = any(bottom in rule.push and rule.top != bottom for rule in machine.transitions)
-    taken_off = any(rule.top == bottom and bottom not in rule.push for rule in machine.transitions)
+    popped = any(rule.top == bottom and bottom not in rule.push for rule in machine.transitions)
     at_bottom = dict.fromkeys(
-        rule for head, found in readings.items() if head.top == bottom for rule, _ in found
+        rule for head, applying in rules.items() if head.top == bottom for rule, _ in applying
     )
-    fix = "the new top stands leftmost: to push A, write `z / A z`"
+    fix = "write the new top leftmost: to push A, write `z / A z`"
     for rule in at_bottom:
         if not isinstance(rule, Transition):
             continue
         pushed = rule.replacement(bottom)
-        if bottom in pushed and pushed[-1] != bottom and not taken_off:
-            said = (
+        if bottom in pushed and pushed[-1] != bottom and not popped:
+            message = (
                 f"`{rule}` puts symbols below the bottom symbol {bottom}, where they are never seen"
             )
-            yield Finding("W0614", f"{said}; {fix}", rule.where)
+            yield Finding("W0614", message, rule.where, fix)
         if rule.top == ANY and pushed and ANY not in rule.push and not pushed_again:
             heads = explore_machine(machine, Configuration(rule.target, pushed))
             later = {state for state, _ in heads}
-            looks = [
-                one for one in machine.transitions if one.top == bottom and one.source in later
+            seekers = [
+                other
+                for other in machine.transitions
+                if other.top == bottom and other.source in later
             ]
-            if looks:
-                said = f"`{rule}` takes the bottom symbol {bottom} away, for which `{looks[0]}` looks later"
-                yield Finding("W0613", f"{said}; {fix}", rule.where)
+            if seekers:
+                message = (
+                    f"`{rule}` removes the bottom symbol {bottom}, "
+                    f"for which `{seekers[0]}` looks later"
+                )
+                yield Finding("W0613", message, rule.where, fix)
 
 
-def _find_dead_ends(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
-    """States in which the stack can be empty and no rule applies without a symbol, so that `otherwise stay` keeps the machine
-    there for ever. A state that no rule leaves at all is meant to be a dead end."""
+def _find_dead_ends(machine: PushdownRules, rules: RulesAt[Head]) -> Iterator[Finding]:
+    """States in which the stack can be empty although every rule needs a symbol.
+
+    `otherwise stay` then keeps the machine there forever. A state without rules is considered an
+    intended dead end.
+    """
     if machine.otherwise.action != "stay":
         return
-    for head, applying in readings.items():
+    for head, applying in rules.items():
         only_otherwise = [rule for rule, _ in applying] == [machine.otherwise]
         if head.top is not None or not only_otherwise or not machine.rules_from[head.state]:
             continue
         pops = [
             rule
-            for other, found in readings.items()
-            for rule, _ in found
+            for other, other_rules in rules.items()
+            for rule, _ in other_rules
             if isinstance(rule, Transition)
             and other.top
             and rule.target == head.state
             and not rule.replacement(other.top)
         ]
         last = min(pops, key=lambda rule: rule.top not in (ANY, machine.stack[0]), default=None)
-        how = f" after `{last}`" if last is not None else ""
-        said = f"in state `{head.state}`{how} the stack can be empty, and no rule applies there without a symbol"
-        fix = f"keep the bottom symbol {machine.stack[0]} on the stack, or let that rule lead to a final state"
-        stays = f"`otherwise {machine.otherwise}` keeps it there for ever"
-        yield Finding("W0615", f"{said}: {stays}; {fix}", None if last is None else last.where)
+        context = f"in state `{head.state}`"
+        if last is not None:
+            context += f" after `{last}`"
+        yield Finding(
+            "W0615",
+            f"{context} the stack can be empty, and no rule applies there without a symbol: "
+            f"`otherwise {machine.otherwise}` keeps it there forever",
+            None if last is None else last.where,
+            f"keep the bottom symbol {machine.stack[0]} on the stack, "
+            "or let that rule lead to a final state",
+        )
 
 
-# --- Loops that pay
+# --- Rewarded loops
 #
-# Two moves that lead back to the state and top in which they began: a push and its pop, or a move that changes nothing, twice.
-# What lies below is not touched, so every such loop can be repeated for ever; longer ones are not looked for. On a machine alone,
-# only loops that stay in one state are reported: whether one through several states can be repeated (are there more treasures?)
-# depends on the domain, with which a task is inspected (`product/task_findings`).
+# A loop is two moves that lead back to the same state and top: a push and its pop, or twice a move
+# that changes nothing. The stack below is not touched, so the loop can be repeated forever. Longer
+# loops are not searched for. For a machine alone, only loops within one state are reported: whether
+# a loop through several states can be repeated (are there more treasures?) depends on the domain,
+# which `product/task_findings` takes into account.
 
 MIN_LOOP_REWARD = 1e-9
-"""A smaller sum of rewards may be a rounding error."""
+"""The minimum reward of a loop. Smaller sums may be rounding errors."""
 
 
-class PaidMove(NamedTuple):
+class HeadMove(NamedTuple):
     """A move at a head."""
 
     target: Any
-    """The control state that it leads to."""
+    """The next control state."""
     replacement: TopSymbols
-    """The symbols that replace the head's own."""
+    """The symbols that replace the top."""
     reward: float
     label: Label | None
-    """The label that is read (None: nothing is)."""
+    """The label that is read (None for a silent move)."""
     rule: RuleOrOtherwise | None
-    """The rule by which the machine moves."""
+    """The rule of the machine."""
 
 
-class PayingLoop(NamedTuple):
-    """Two moves that lead back to the head at which they began, and pay."""
+class RewardLoop(NamedTuple):
+    """Two moves from a head back to the same head, with a positive reward."""
 
     head: tuple[Any, str | None]
-    moves: tuple[PaidMove, PaidMove]
-    paid: float
+    moves: tuple[HeadMove, HeadMove]
+    reward: float
     left: TopSymbols
-    """The symbols that replace the head's own; its own is on top again."""
+    """The symbols in place of the original top, which is on top again."""
 
     @property
     def word(self) -> str:
-        """The labels that are read."""
+        """The labels of the loop."""
         return word_text(move.label for move in self.moves if move.label is not None)
 
     @property
     def where(self) -> Where | None:
-        """The place of the rule that pays more."""
+        """The position of the rule with the higher reward."""
         rule = max(self.moves, key=lambda move: move.reward).rule
         return None if rule is None else rule.where
 
 
-def find_paying_loops(
-    moves: Mapping[tuple[Any, str | None], Sequence[PaidMove]],
-) -> list[PayingLoop]:
-    """Find all loops of two of these moves that pay."""
-    found = []
+def find_reward_loops(
+    moves: Mapping[tuple[Any, str | None], Sequence[HeadMove]],
+) -> list[RewardLoop]:
+    """Find all loops of two moves with a positive reward."""
+    loops = []
     for head, leaving in moves.items():
         for first in leaving:
             if not first.replacement:
                 continue
             for second in moves.get((first.target, first.replacement[0]), ()):
                 left = second.replacement + first.replacement[1:]
-                paid = first.reward + second.reward
-                if (second.target, *left[:1]) == head and paid > MIN_LOOP_REWARD:
-                    found.append(PayingLoop(head, (first, second), paid, left))
-    return found
+                reward = first.reward + second.reward
+                if (second.target, *left[:1]) == head and reward > MIN_LOOP_REWARD:
+                    loops.append(RewardLoop(head, (first, second), reward, left))
+    return loops
 
 
-def _find_paying_loops(machine: PushdownRules, readings: Readings[Head]) -> Iterator[Finding]:
-    """A loop of each state that has one. A machine that never ends may pay for ever, and so may a reward machine."""
-    if not machine.final or machine.leaves_stack:
+def _find_reward_loops(machine: PushdownRules, rules: RulesAt[Head]) -> Iterator[Finding]:
+    """One loop of each state that has any.
+
+    Machines without a final state and reward machines are skipped: they may give rewards forever.
+    """
+    if not machine.final or machine.is_reward_machine:
         return
-    moves: dict[tuple[Any, str | None], list[PaidMove]] = defaultdict(list)
-    for head, applying in readings.items():
+    moves: dict[tuple[Any, str | None], list[HeadMove]] = defaultdict(list)
+    for head, applying in rules.items():
         for rule, labels in applying:
             if isinstance(rule, Transition) and rule.target == head.state:
                 label = None if rule.silent else labels.example()
                 effect = replace_top(head, rule)
-                moves[head].append(PaidMove(*effect, rule.reward, label, rule))
-    wrong = "repeated, it may pay more than ending; pay once, for what ends the task"
+                moves[head].append(HeadMove(*effect, rule.reward, label, rule))
     warned = set[str]()
-    for loop in find_paying_loops(moves):
+    for loop in find_reward_loops(moves):
         state, top = loop.head
         if loop.left == (top,) and state not in warned:
             warned.add(state)
-            here = f"in state `{state}` with top {top or '(empty)'}"
-            said = f"the word `{loop.word}` pays {number_text(loop.paid)} and changes nothing"
-            yield Finding("W0606", f"{here}, {said}: {wrong}", loop.where)
+            message = (
+                f"in state `{state}` with top {top or '(empty)'}, the word `{loop.word}` "
+                f"gives the reward {number_text(loop.reward)} and changes nothing: "
+                "repeated, it may give more than ending"
+            )
+            fix = "give a reward once, for the step that ends the task"
+            yield Finding("W0606", message, loop.where, fix)

@@ -1,13 +1,14 @@
-"""Guards: which labels a rule reads.
+"""Guards: the labels that a rule reads.
 
-A label is the set of events true after a transition. A guard is an exact set `{a, t}`, a formula over events such as
-`a & !t`, or `SILENT`: the silent move of Definition 1, which reads no label at all (`{}` is the empty set, not silence).
+A label is the set of events that are true after a transition of the environment. A guard is an
+exact set `{a, t}`, a formula over events such as `a & !t`, or `SILENT`, the silent move of
+Definition 1. A silent move reads no label. `{}` is the empty label, which is not silent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pdrm.errors import BadShape, BadWord, Where, WrongKind
@@ -18,7 +19,7 @@ Label = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """Reads nothing: the silent move, written `eps`. `SILENT` is the one there is.
+    """The guard of a silent move, written `eps`. `SILENT` is its only instance.
 
     >>> str(SILENT), SILENT.holds(frozenset())
     ('eps', False)
@@ -36,7 +37,7 @@ SILENT = Silent()
 
 @dataclass(frozen=True, slots=True)
 class Exactly:
-    """Holds for one label only.
+    """Holds for exactly one label.
 
     >>> str(Exactly(frozenset("ta"))), Exactly(frozenset("a")).holds(frozenset("at"))
     ('{a, t}', False)
@@ -62,7 +63,7 @@ class Exactly:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Holds if the event is in the label, whatever else is.
+    """Holds if the event is in the label.
 
     >>> Event("a").holds(frozenset("at")), Event("a").holds(frozenset())
     (True, False)
@@ -99,7 +100,10 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class NaryFormula:
-    """Two or more formulas, or none; one alone is written as itself, so that each formula has one text."""
+    """A conjunction or disjunction of no formulas, or of two or more.
+
+    A single formula is written without a connective, so that every formula has one text.
+    """
 
     parts: tuple[Formula, ...] = ()
 
@@ -107,15 +111,16 @@ class NaryFormula:
         parts = tuple(self.parts)
         object.__setattr__(self, "parts", parts)
         if len(parts) == 1:
-            fault = "`And` and `Or` take two or more parts, or none"
-            raise BadShape(fault, fix="use the part itself")
+            raise BadShape(
+                "`And` and `Or` take no parts, or two or more", fix="use the part itself"
+            )
         for part in parts:
             _check_formula(self, part)
 
 
 @dataclass(frozen=True, slots=True)
 class And(NaryFormula):
-    """Conjunction; of nothing it is `true`, which is `ALWAYS`.
+    """Conjunction. The empty conjunction is `true` (`ALWAYS`).
 
     >>> print(And((Event("a"), Not(Event("t")))), ALWAYS)
     a & !t true
@@ -130,7 +135,7 @@ class And(NaryFormula):
 
 @dataclass(frozen=True, slots=True)
 class Or(NaryFormula):
-    """Disjunction; of nothing it is `false`.
+    """Disjunction. The empty disjunction is `false`.
 
     >>> print(Or((And((Event("a"), Not(Event("t")))), Event("x"))))
     a & !t | x
@@ -144,35 +149,43 @@ class Or(NaryFormula):
 
 
 def _join(sign: str, parts: Iterable[Formula], looser: type[NaryFormula]) -> str:
-    """The parts with a sign between them; those that bind looser than the sign stand in brackets."""
+    """Join the parts with a sign; parts that bind less tightly are in parentheses."""
     return sign.join(
         f"({part})" if isinstance(part, looser) and part.parts else str(part) for part in parts
     )
 
 
 def _check_formula(whole: Not | NaryFormula, part: object) -> None:
-    """Formulas are made of formulas: an exact set and silence are guards on their own."""
+    """Raise unless the part of a formula is a formula: `Exactly` and `SILENT` cannot be nested."""
     if not isinstance(part, Formula):
-        fix = 'make it of Event, Not, And and Or: And((Event("a"), Not(Event("t"))))'
-        fault = f"`{type(whole).__name__}` holds formulas, not {str(part)[:40]!r}"
-        raise BadShape(fault, fix=fix)
+        raise BadShape(
+            f"`{type(whole).__name__}` contains formulas, not {str(part)[:40]!r}",
+            fix='build it from Event, Not, And and Or: And((Event("a"), Not(Event("t"))))',
+        )
 
 
 def check_guard(guard: object) -> None:
-    """Raise unless a rule can read it."""
+    """Raise unless this is a guard."""
     if not isinstance(guard, Guard):
-        fix = 'use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT'
-        raise BadShape(f"a rule reads a guard, not {str(guard)[:40]!r}", fix=fix)
+        raise BadShape(
+            f"a rule has a guard, not {str(guard)[:40]!r}",
+            fix='use Event("a"), Exactly({"a", "t"}), And, Or, Not or SILENT',
+        )
 
 
 Formula = Event | Not | And | Or
 Guard = Silent | Exactly | Formula
 ALWAYS = And()
-"""The formula `true`: reads any label."""
+"""The formula `true`, which holds for every label."""
+
+
+def join_formulas(connective: type[And] | type[Or], parts: Sequence[Formula]) -> Formula:
+    """The conjunction or disjunction of formulas. A single formula is returned as it is."""
+    return parts[0] if len(parts) == 1 else connective(tuple(parts))
 
 
 def events_of(guard: Guard) -> frozenset[str]:
-    """The events a guard mentions."""
+    """The events that occur in a guard."""
     match guard:
         case Silent():
             return frozenset()
@@ -187,15 +200,15 @@ def events_of(guard: Guard) -> frozenset[str]:
 
 
 def spell_out(guard: Exactly, events: Iterable[str]) -> Formula:
-    """An exact label as a formula over these events.
+    """Write an exact label as a formula over `events`.
 
     >>> print(spell_out(Exactly(frozenset("a")), "ab"))
     a & !b
     """
-    held = sorted(guard.events)
-    parts: list[Formula] = [Event(event) for event in held]
-    parts += [Not(Event(event)) for event in events if event not in held]
-    return parts[0] if len(parts) == 1 else And(tuple(parts))
+    present = sorted(guard.events)
+    parts: list[Formula] = [Event(event) for event in present]
+    parts += [Not(Event(event)) for event in events if event not in present]
+    return join_formulas(And, parts)
 
 
 # --- Labels and words as texts
@@ -214,7 +227,7 @@ def label_text(label: Iterable[str]) -> str:
 
 
 def word_text(word: Iterable[Label]) -> str:
-    """A word as the command reads it: `pdrm step FILE WORD`.
+    """A word in the notation of `pdrm step FILE WORD`.
 
     >>> word_text([frozenset("d"), frozenset("dt"), frozenset()])
     'd d+t -'
@@ -223,7 +236,7 @@ def word_text(word: Iterable[Label]) -> str:
 
 
 def parse_word(text: str) -> list[Label]:
-    """The labels of a word.
+    """Read the labels of a word.
 
     >>> [sorted(label) for label in parse_word("d d+t - u")]
     [['d'], ['d', 't'], [], ['u']]
@@ -231,12 +244,16 @@ def parse_word(text: str) -> list[Label]:
     if not isinstance(text, str):
         raise WrongKind(f"a word is a text, not {str(text)[:40]!r}", fix='parse_word("d d+t - u")')
     labels: list[Label] = []
-    for found in re.finditer(r"\S+", text):
-        part = found[0]
+    for match in re.finditer(r"\S+", text):
+        part = match[0]
         events = [] if part == "-" else part.split("+")
         if not all(NAME.fullmatch(event) for event in events):
-            where = Where("<word>", 1, found.start() + 1, text, len(part))
-            fix = "labels are separated by blanks, `d t`; events of one label are joined by `+`, `d+t`; `-` is the empty label"
-            raise BadWord(f"`{part}` is not a label", where=where, fix=fix)
+            where = Where("<word>", 1, match.start() + 1, text, len(part))
+            raise BadWord(
+                f"`{part}` is not a label",
+                where=where,
+                fix="separate labels by blanks, `d t`, and join the events of a label by `+`, `d+t`; "
+                "`-` is the empty label",
+            )
         labels.append(frozenset(events))
     return labels

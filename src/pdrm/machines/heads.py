@@ -1,77 +1,24 @@
-"""What happens at the heads of a pushdown machine: a state, and the symbol on top of the stack (None if it is empty).
+"""The heads of a pushdown machine: a state and the symbol on top of the stack (None if empty).
 
-`rule_at` is the one rule for a label; `readings_at` lists all rules with their labels. The heads that occur are found by
-`reach.saturate`; what holds on every word follows from them: how deep a step looks, how high the stack gets, how fast it grows.
+`rule_at` returns the rule for a label at a head, and `rules_at` all rules with their labels.
+`reach.saturate` finds the reachable heads. From these follow bounds that hold on every word: the
+depth to which a step looks, the height of the stack, and its growth per step.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import inf
 from typing import NamedTuple
 
 from pdrm.machines.guards import Label
 from pdrm.machines.labels import LabelSet
-from pdrm.machines.machine import Machine, labels_left
+from pdrm.machines.machine import otherwise_at
+from pdrm.machines.pushdown_rules import PushdownRules
 from pdrm.machines.reach import FramesBelow, list_above, saturate
-from pdrm.machines.transitions import (
-    ANY,
-    BOTTOM,
-    NONE,
-    Configuration,
-    RuleOrOtherwise,
-    Step,
-    TopSymbols,
-    Transition,
-)
-
-
-class PushdownRules(Machine[Transition, Configuration, Step]):
-    """The stack symbols and rules of a pushdown machine, and which of the rules applies."""
-
-    stack: tuple[str, ...]
-
-    @cached_property
-    def leaves_stack(self) -> bool:
-        """No rule looks at the stack or changes it: this is a reward machine (Section 2), and is written without the stack."""
-        plain = all(rule.leaves_stack and not rule.silent for rule in self.transitions)
-        return plain and self.stack == (BOTTOM,)
-
-    @cached_property
-    def _at(self) -> dict[tuple[str, str, bool], list[Transition]]:
-        """The rules by source, top and whether they are silent."""
-        at = defaultdict(list)
-        for rule in self.transitions:
-            at[rule.source, rule.top, rule.silent].append(rule)
-        return dict(at)
-
-    def rule(self, state: str, label: Label | None, top: str | None) -> Transition | None:
-        """The one rule that applies; a rule that names the top beats a rule with `z`.
-
-        Args:
-            state: A state of the machine.
-            label: The label that is read (None for the silent rule).
-            top: The topmost symbol (None if the stack is empty).
-        """
-        for looked in (NONE,) if top is None else (top, NONE, ANY):
-            for rule in self._at.get((state, looked, label is None), ()):
-                if label is None or rule.guard.holds(label):
-                    return rule
-        return None
-
-    def _silent_rules(self) -> dict[AnyHead, Transition]:
-        """The heads with a silent move, in the order of states and tops, and the rule of each."""
-        sources = {rule.source for rule in self.transitions if rule.silent}
-        states = [state for state in self.states if state in sources]
-        return {
-            (state, top): rule
-            for state, top in product(states, (*self.stack, None))
-            if (rule := self.rule(state, None, top)) is not None
-        }
+from pdrm.machines.transitions import ANY, NONE, Configuration, RuleOrOtherwise, TopSymbols
 
 
 class Head(NamedTuple):
@@ -82,27 +29,31 @@ class Head(NamedTuple):
 
 
 AnyHead = tuple[str, str | None]
-"""A head, or its two parts as a plain tuple, as `saturate` has it."""
+"""A head, possibly as a plain tuple."""
 
 
 def replace_top(head: AnyHead, rule: RuleOrOtherwise) -> tuple[str, TopSymbols]:
-    """The end of a move, for `saturate`: a state, and the symbols that replace the head's own. The empty stack is a symbol
-    below all others, which is never popped."""
+    """The result of a move in the form that `saturate` expects.
+
+    Returns:
+        The next state, and the symbols that replace the top. On the empty stack the last symbol is
+        None, which stays below all others.
+    """
     state, top = head
     pushed = rule.replacement(top)
     return rule.target or state, pushed if top is not None else (*pushed, None)
 
 
 def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> RuleOrOtherwise | None:
-    """Return the rule that applies at a head, or `otherwise` if it leads on.
+    """Return the rule that applies at a head, or `otherwise` if no rule applies.
 
     Args:
         machine: The machine.
         head: A head whose state is not final.
-        label: The label that is read (None for the silent move).
+        label: The label to read (None for the silent move).
 
     Returns:
-        The rule or `otherwise`; None if nothing applies.
+        The rule or `otherwise`. None if there is no silent rule, or `otherwise` is an error.
 
     Example:
         >>> from pdrm.language.loading import catalogue
@@ -116,9 +67,13 @@ def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> RuleO
     return rule
 
 
-def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOtherwise, LabelSet]]:
-    """The rules that apply at a head for some label, each with the labels that it reads: a silent rule alone, with none; or
-    reading ones, those that name the top before those with `z`, and `otherwise` with the labels that are left."""
+def rules_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOtherwise, LabelSet]]:
+    """List the rules that can apply at a head, each with the labels that it reads.
+
+    - A silent rule excludes all others and reads no label.
+    - A rule that names the top beats a rule with `z`.
+    - `otherwise` comes last, with the labels that no rule reads.
+    """
     state, top = head
     sets = machine.sets
     rules = [rule for rule in machine.rules_from[state] if rule.looks_at(top)]
@@ -126,41 +81,46 @@ def readings_at(machine: PushdownRules, head: AnyHead) -> list[tuple[RuleOrOther
     if silent is not None:
         return [(silent, sets.none)]
     named = [rule.guard for rule in rules if rule.top != ANY]
-    free = sets.left(named)
-    found: list[tuple[RuleOrOtherwise, LabelSet]] = []
+    unread = sets.complement_of(named)
+    result: list[tuple[RuleOrOtherwise, LabelSet]] = []
     for rule in rules:
         labels = sets.holding(rule.guard)
         if rule.top == ANY and named:
-            labels &= free
+            labels &= unread
         if labels & sets.all:
-            found.append((rule, labels))
-    return found + labels_left(machine, state, rules)
+            result.append((rule, labels))
+    return result + otherwise_at(machine, state, rules)
 
 
-# --- The heads that occur
+# --- Reachable heads
 
 
 def explore_machine(
     machine: PushdownRules, begin: Configuration | None = None
 ) -> FramesBelow[str, str | None]:
-    """The heads that occur from a configuration on (default: the start), as `saturate` finds them."""
+    """Find the heads that are reachable from a configuration (default: the initial one)."""
     first = begin or Configuration(machine.start, machine.stack[:1])
 
     def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
-        return [replace_top(head, rule) for rule, _ in readings_at(machine, head)]
+        return [replace_top(head, rule) for rule, _ in rules_at(machine, head)]
 
     return saturate(moves, [(first.state, (*first.stack, None))])
 
 
 def reachable_heads(machine: PushdownRules) -> set[Head]:
-    """Every head that some word leads to. Final states have heads too."""
+    """The heads that some word reaches, including heads of final states."""
     return {Head(*head) for head in explore_machine(machine)}
 
 
 def waiting_heads(
     machine: PushdownRules, begin: Iterable[Configuration], labels: Collection[Label]
 ) -> set[Head]:
-    """The heads at which the machine can wait for a label: from some configurations on, by any words over these labels.
+    """The heads at which the machine waits for a label.
+
+    Args:
+        machine: The machine.
+        begin: The configurations to start from.
+        labels: The labels of the words that are read.
 
     >>> from pdrm.language.loading import catalogue
     >>> letter = catalogue("letter")
@@ -172,101 +132,113 @@ def waiting_heads(
     def moves(head: AnyHead) -> list[tuple[str, TopSymbols]]:
         if head[0] in machine.final:
             return []
-        rules = [rule_at(machine, head, None)]
-        if rules == [None]:
-            waiting.add(Head(*head))
-            rules = [rule_at(machine, head, label) for label in labels]
+        silent = rule_at(machine, head, None)
+        if silent is not None:
+            return [replace_top(head, silent)]
+        waiting.add(Head(*head))
+        rules = (rule_at(machine, head, label) for label in labels)
         return [replace_top(head, rule) for rule in rules if rule is not None]
 
-    saturate(moves, [(one.state, (*one.stack, None)) for one in begin])
+    saturate(moves, [(start.state, (*start.stack, None)) for start in begin])
     return waiting
 
 
 def all_heads(machine: PushdownRules) -> list[Head]:
-    """Every state, final ones too, with every top of stack, the empty one last."""
+    """Every state, including final states, with every top of the stack, the empty stack last."""
     pairs = product((*machine.states, *machine.final), (*machine.stack, None))
     return list(map(Head._make, pairs))
 
 
-# --- Silent moves above some known symbols
+# --- Silent moves above known symbols
 
 
-class Settled(NamedTuple):
-    """The end of the silent moves above some known symbols."""
+class KnownTop(NamedTuple):
+    """A state and the known symbols on top of the stack, during silent moves."""
 
     state: str
     known: TopSymbols
-    """The symbols that are left."""
+    """The known symbols that are not popped yet."""
     pushes: int = 0
-    """The moves that pushed."""
+    """The number of moves so far that pushed."""
 
 
-def settle(machine: PushdownRules, here: Settled) -> Settled:
+def run_silent_moves(machine: PushdownRules, top: KnownTop) -> KnownTop:
     """Make silent moves until none applies or all known symbols are popped."""
-    while here.known and (rule := machine.rule(here.state, None, here.known[0])) is not None:
-        state, pushed = replace_top((here.state, here.known[0]), rule)
-        here = Settled(state, pushed + here.known[1:], here.pushes + (len(pushed) > 1))
-    return here
+    while top.known and (rule := machine.rule(top.state, None, top.known[0])) is not None:
+        state, pushed = replace_top((top.state, top.known[0]), rule)
+        top = KnownTop(state, pushed + top.known[1:], top.pushes + (len(pushed) > 1))
+    return top
 
 
-# --- Bounds on the stack that hold on every word: how deep a step looks, how high the stack gets, how fast it grows
+# --- Bounds on every word: pop depth, height and growth of the stack
 
 
-def _greatest_gains(machine: PushdownRules, gain: Callable[[Settled], int]) -> dict[str, float]:
-    """The greatest sum of gains by the silent moves from each state, over all stacks; infinite if unbounded.
+def _greatest_gains(machine: PushdownRules, gain: Callable[[KnownTop], int]) -> dict[str, float]:
+    """For each state, the supremum over all stacks of the total gain of its silent moves.
 
-    The symbols of the stack are settled one after the other, as far as they are popped.
+    Args:
+        machine: The machine.
+        gain: The gain of the silent moves above one symbol.
+
+    Returns:
+        The suprema, infinite if unbounded. They are computed by iteration, one popped symbol at a
+        time. A gain that still grows after as many rounds as there are states is unbounded.
     """
     greatest = dict.fromkeys((*machine.states, *machine.final), 0.0)
-    settled = [
-        (state, settle(machine, Settled(state, (top,)))) for state, top in machine._silent_rules()
+    results = [
+        (state, run_silent_moves(machine, KnownTop(state, (top,))))
+        for state, top in machine.silent_rules()
     ]
-    for turn in range(
-        2 * len(greatest) + 1
-    ):  # a sum that grows for more turns than there are states grows without bound
+    for round_number in range(2 * len(greatest) + 1):
         before = dict(greatest)
-        for state, one in settled:
-            sum_of_gains = gain(one) + (0 if one.known else greatest[one.state])
-            if sum_of_gains > greatest[state]:
-                greatest[state] = sum_of_gains if turn <= len(greatest) else inf
+        for state, result in results:
+            total = gain(result) + (0 if result.known else greatest[result.state])
+            if total > greatest[state]:
+                greatest[state] = total if round_number <= len(greatest) else inf
         if greatest == before:
             break
     return greatest
 
 
-def _count(most: float) -> int | None:
-    return None if most == inf else int(most)
+def _finite(bound: float) -> int | None:
+    return None if bound == inf else int(bound)
 
 
-# --- Pop depth: the most symbols of the old stack that reading one label can pop
+# --- Pop depth: the maximum number of symbols of the old stack that a step can pop
 #
-# Two stacks that agree on that many symbols, and on what a k-policy sees beyond them, give it the same experience (so only
-# one of them is needed as a counterfactual).
+# Two stacks that agree on that many symbols, and on the symbols that a k-policy sees below them,
+# lead to the same experience. So only one of them is needed as a counterfactual.
 
 
 def max_pops_per_step(machine: PushdownRules) -> int | None:
-    """The most symbols popped off the old stack by one label and its silent moves (None if unbounded).
+    """The maximum number of symbols that a step pops off the old stack (None if unbounded).
 
     >>> from pdrm.language.loading import catalogue
     >>> [max_pops_per_step(catalogue(name)) for name in ("letter", "treasure-maze", "paint")]
     [1, 1, 5]
     """
-    pops = _greatest_gains(machine, lambda settled: not settled.known)
+    pops = _greatest_gains(machine, lambda result: not result.known)
     target = machine.otherwise.target
-    most = 0.0 if target is None else pops[target]
+    greatest = 0.0 if target is None else pops[target]
     for rule, top in product(machine.transitions, machine.stack):
         if not rule.silent and rule.looks_at(top):
             pushed = rule.replacement(top)
             kept = pushed[-1:] == (top,)
-            settled = settle(machine, Settled(rule.target, pushed[:-1] if kept else pushed))
-            most = max(most, (not kept) + (0 if settled.known else pops[settled.state]))
-    return _count(most)
+            first = KnownTop(rule.target, pushed[:-1] if kept else pushed)
+            result = run_silent_moves(machine, first)
+            further = 0 if result.known else pops[result.state]
+            greatest = max(greatest, (not kept) + further)
+    return _finite(greatest)
 
 
 def relevant_depth(machine: PushdownRules, k: int, steps: int = 1) -> int | None:
-    """The number of symbols of a stack that decide what a k-policy sees in that many steps (None if unbounded).
+    """The number of top symbols that determine the next `steps` steps for a k-policy.
 
-    They are those that the steps can pop, and below them the k that the policy sees, or the one that the machine looks at.
+    These are the symbols that the steps can pop, and below them the k symbols that the policy
+    sees, or the one symbol that the machine looks at.
+
+    Returns:
+        The number, or None if it is unbounded.
 
     >>> from pdrm.language.loading import catalogue
     >>> [relevant_depth(catalogue("paint"), k) for k in (0, 1, 2)]
@@ -276,27 +248,33 @@ def relevant_depth(machine: PushdownRules, k: int, steps: int = 1) -> int | None
     return None if pops is None else steps * pops + max(k, 1)
 
 
-# --- Height: what a stack of fixed depth must have room for
+# --- Height: the required capacity of a stack of fixed depth
 #
-# A move replaces a head's symbol by others. So the height above a head within n labels is what stands below one of these
-# symbols and the height above that one within n - 1 labels (n, if the move is silent). The labels that it takes to pop the
-# symbols above that one are not counted: the height found may be too high, never too low.
+# A move replaces the symbol of a head by others. So the height above a head within n labels is the
+# number of symbols below one of these, plus the height above that one within n - 1 labels (n if the
+# move is silent). The labels needed to pop the symbols above it are not counted. So the result may
+# be too high, but never too low.
 
 
 def max_stack_height(machine: PushdownRules, labels: int, most: int) -> int:
-    """The most symbols on the stack within that many labels, also between silent moves; `most` if they are that many or more.
+    """The maximum height of the stack within a number of labels, also between silent moves.
+
+    Args:
+        machine: The machine.
+        labels: The number of labels.
+        most: The cap on the result.
 
     >>> from pdrm.language.loading import catalogue
     >>> [max_stack_height(catalogue(name), 50, most=100) for name in ("letter", "deliver", "paint")]
     [51, 9, 6]
     """
-    waiting = explore_machine(machine)
-    above = list_above(waiting)
-    silent = waiting.keys() & machine._silent_rules().keys()
-    heights = dict.fromkeys(waiting, 1)
+    frames_below = explore_machine(machine)
+    above = list_above(frames_below)
+    silent = frames_below.keys() & machine.silent_rules().keys()
+    heights = dict.fromkeys(frames_below, 1)
 
     def highest(head: AnyHead | None) -> int:
-        return max((below + heights[one] for one, below in above[head]), default=0)
+        return max((below + heights[next_head] for next_head, below in above[head]), default=0)
 
     def climb(heads: Iterable[AnyHead]) -> dict[AnyHead, int]:
         """The heights with one more move above these heads."""
@@ -305,7 +283,7 @@ def max_stack_height(machine: PushdownRules, labels: int, most: int) -> int:
     for label in range(labels + 1):
         before = heights
         if label:
-            heights = climb(waiting)
+            heights = climb(frames_below)
         while (higher := climb(silent)) != heights:
             heights = higher
         if label and heights == before:
@@ -313,16 +291,17 @@ def max_stack_height(machine: PushdownRules, labels: int, most: int) -> int:
     return min(most, highest(None) - 1)  # the empty stack does not count
 
 
-# --- Growth: the m and e of Section 5, and the exact constants that its bounds leave out
+# --- Growth: the constants m and e of Section 5, and two that make its bounds exact
 #
-# The paper allows m symbols per transition and e pushing silent transitions per step, so m(e + 1) symbols per step. It forgets
-# the symbols that an episode begins with, and e need not exist: silent moves may push each time they have popped one more
-# symbol. What one step can add always exists, though, because silent moves end above a head's symbol or pop it.
+# The paper allows m symbols per transition and e pushing silent transitions per step, so m(e + 1)
+# symbols per step. It omits the symbols on the stack at the start of an episode, and e may not
+# exist, because silent moves can push once for every symbol that they pop. The number of symbols
+# that a step adds always exists: silent moves stop above the symbol of a head or pop it.
 
 
 @dataclass(frozen=True, slots=True)
 class StackGrowth:
-    """The constants that the sizes of a machine's policies depend on.
+    """The constants in the bounds on the sizes of a machine's policies.
 
     >>> from pdrm.language.loading import catalogue
     >>> stack_growth(catalogue("deliver"))
@@ -332,41 +311,41 @@ class StackGrowth:
     symbols: int
     """|Γ|"""
     added: int
-    """m: the most symbols that one transition adds, those it pushes less the one it looks at."""
+    """m: the maximum number of symbols that a transition adds, its push less its top."""
     silent_pushes: int | None
-    """e: the most silent transitions of one step that add symbols, over all stacks (None if unbounded)."""
+    """e: the maximum number of pushing silent transitions of a step (None if unbounded)."""
     begun: int
-    """The height of the stack before the first label is read."""
+    """The height of the stack before the first label."""
     step: int
-    """The most symbols that one label and its silent moves add, over all reachable heads."""
+    """The maximum number of symbols that a step adds, over all reachable heads."""
 
     def longest(self, labels: int) -> int:
-        """The highest that a stack can be after that many labels."""
+        """The maximum height of the stack after a number of labels."""
         return self.begun + labels * self.step
 
 
 def stack_growth(machine: PushdownRules) -> StackGrowth:
-    """Find the constants of a machine."""
+    """Compute the constants of a machine."""
     added = [len(rule.push) - (rule.top != NONE) for rule in machine.transitions]
 
-    pushes = _greatest_gains(machine, lambda settled: settled.pushes)
+    pushes = _greatest_gains(machine, lambda result: result.pushes)
     after = {rule.target for rule in machine.transitions if not rule.silent}
     after |= {machine.start, machine.otherwise.target or machine.start}
 
-    below = _greatest_gains(machine, lambda settled: len(settled.known) - 1)
+    growth = _greatest_gains(machine, lambda result: len(result.known) - 1)
     step = 0.0
     for head in explore_machine(machine):
-        for rule, labels in readings_at(machine, head):
+        for rule, labels in rules_at(machine, head):
             if not labels:  # a silent move is part of another step
                 continue
-            settled = settle(machine, Settled(*replace_top(head, rule)))
-            beyond = 0 if settled.known else below[settled.state]
-            step = max(step, len(settled.known) - 1 + beyond)
+            result = run_silent_moves(machine, KnownTop(*replace_top(head, rule)))
+            further = 0 if result.known else growth[result.state]
+            step = max(step, len(result.known) - 1 + further)
 
     return StackGrowth(
         symbols=len(machine.stack),
         added=max([0, *added]),
-        silent_pushes=_count(max(pushes[state] for state in after)),
+        silent_pushes=_finite(max(pushes[state] for state in after)),
         begun=len(machine.begin().after.stack),
         step=int(step),
     )

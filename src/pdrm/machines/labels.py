@@ -1,8 +1,9 @@
 """The input alphabet Σ, and sets of its labels.
 
-A label is a set of declared events; at most one event of an exclusive group is in a label. A set of labels is a decision
-diagram, which has one form only, so all labels are covered without listing 2^events of them. A diagram whose leaves are
-values is a partition of the labels. `cover` writes a set as few conjunctions, which become the guard of a rule.
+A label is a set of declared events, with at most one event of each exclusive group. A set of
+labels is a canonical decision diagram, so that 2^events labels need not be listed. A diagram with
+arbitrary leaf values represents a partition of the labels. `cover` writes a set as few
+conjunctions, which become the guard of a rule.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pdrm.machines.guards import (
     Not,
     Or,
     Silent,
+    join_formulas,
     label_text,
     spell_out,
 )
@@ -40,7 +42,7 @@ from pdrm.machines.guards import (
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The labels over `events` in which no two events of an exclusive group occur together.
+    """The labels over `events`, with at most one event of each exclusive group.
 
     >>> sigma = Alphabet(("u", "d", "t"), (("u", "d"),))
     >>> [label_text(label) for label in sigma.labels()]
@@ -61,33 +63,40 @@ class Alphabet:
 
     @cached_property
     def groups(self) -> list[frozenset[int]]:
-        """The exclusive groups as numbers of events."""
-        known = self.positions
-        return [frozenset(known[one] for one in group if one in known) for group in self.exclusive]
+        """The exclusive groups as sets of event numbers."""
+        numbers = self.positions
+        return [
+            frozenset(numbers[event] for event in group if event in numbers)
+            for group in self.exclusive
+        ]
 
     def check(self, *labels: Collection[str]) -> None:
-        """Raise unless these are labels of this alphabet."""
+        """Raise unless these are labels of the alphabet."""
         for label in labels:
             if not isinstance(label, frozenset | set):
-                fix = 'write {"a", "t"}; a word of labels can be a text, "a+t -"'
-                raise ImpossibleLabel(f"a label is a set of events, not {label!r}", fix=fix)
+                raise ImpossibleLabel(
+                    f"a label is a set of events, not {label!r}",
+                    fix='write {"a", "t"}; a word of labels can be a text, "a+t -"',
+                )
             text = label_text(label)
             for event in sorted(label.difference(self.events)):
-                fault = f"event `{event}` of label {text} is not one of the machine's events"
-                fix = suggest(event, self.events, f"add `{event}` to the `events` line")
-                raise UnknownEvent(fault, fix=fix)
+                raise UnknownEvent(
+                    f"event `{event}` of label {text} is not one of the machine's events",
+                    fix=suggest(event, self.events, f"add `{event}` to the `events` line"),
+                )
             for group in self.exclusive:
                 both = [event for event in group if event in label]
                 if len(both) > 1:
-                    fault = f"label {text} holds both `{both[0]}` and `{both[1]}`, which are declared exclusive"
-                    fix = "emit one of them, or remove the `exclusive` line"
-                    raise ImpossibleLabel(fault, fix=fix)
+                    raise ImpossibleLabel(
+                        f"label {text} has `{both[0]}` and `{both[1]}`, which are exclusive",
+                        fix="emit one of them, or remove the `exclusive` line",
+                    )
 
     def labels(self) -> Iterator[Label]:
-        """Every label, smallest first. There may be exponentially many, unless events are exclusive."""
+        """All labels, smallest first: exponentially many, unless events are exclusive."""
         layer: list[tuple[int, ...]] = [()]
-        while layer:  # a part of a label is a label, so larger ones are found from smaller ones
-            yield from (frozenset(self.events[place] for place in chosen) for chosen in layer)
+        while layer:  # every subset of a label is a label, so labels grow by one event at a time
+            yield from (frozenset(self.events[number] for number in chosen) for chosen in layer)
             layer = [
                 (*chosen, more)
                 for chosen in layer
@@ -97,11 +106,11 @@ class Alphabet:
 
 
 def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Names given in Python as a tuple; a text is refused, because it would be taken letter by letter."""
+    """Return names as a tuple; refuse a text, which would be split into letters."""
     if isinstance(names, Iterable) and not isinstance(names, str | bytes):
-        several = tuple(names)
-        if all(isinstance(name, str) for name in several):
-            return several
+        result = tuple(names)
+        if all(isinstance(name, str) for name in result):
+            return result
     raise BadShape(
         f"`{field}` is {str(names)[:40]!r}, not names",
         fix='write ("a", "b"), or (("a", "b"),) for groups',
@@ -109,39 +118,40 @@ def names_of(field: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def groups_of(groups: object) -> tuple[tuple[str, ...], ...]:
-    """Groups of events as tuples; one group alone is refused, because it would be taken event by event."""
-    several: Any = groups if isinstance(groups, Iterable) else [groups]
-    return tuple(names_of("exclusive", group) for group in several)
+    """Return groups of events as tuples; refuse a single group, which would be split."""
+    sequence: Any = groups if isinstance(groups, Iterable) else [groups]
+    return tuple(names_of("exclusive", group) for group in sequence)
 
 
 # --- Sets of labels
 #
-# Nodes are numbers. A node asks for one variable (an event, or whatever the user numbers after the events) and leads to two
-# others; a leaf holds a value: true, false, or a state. Variables are asked in the order of their numbers, and equal nodes are
-# one node, so two functions are equal just when their nodes are (Bryant 1986).
+# Nodes are numbers. An inner node tests a variable (an event, or any variable numbered after the
+# events) and has two successors. A leaf has a value: true, false, or a state. Every path tests
+# variables in increasing order and equal nodes are shared, so that two functions are equal if and
+# only if their nodes are (Bryant 1986).
 
 FALSE, TRUE = 0, 1
-"""The two leaves that every function of yes and no ends in."""
+"""The leaves of a Boolean function."""
 
 LEAF = 1 << 30
-"""The variable of a leaf: it comes after all others."""
+"""The variable of a leaf, which is after all others."""
 
 MAX_CUBES = 2_000
-"""Conjunctions that a set of labels may be written as."""
+"""The maximum number of conjunctions in a formula for a set of labels."""
 
 MAX_SHOWN = 3
-"""Conjunctions that a message spells out."""
+"""The maximum number of conjunctions in a message."""
 
 Cube = tuple[tuple[int, bool], ...]
-"""The labels in which each of these events, in order, is held or not."""
+"""A conjunction: event numbers in order, each with True if the event is in the label."""
 
 
 class LabelSets:
-    """The sets and partitions of the labels of an alphabet; event number i is variable i.
+    """The sets and partitions of the labels of an alphabet. Event number i is variable i.
 
     >>> sets = LabelSets(Alphabet(("u", "d", "t"), (("u", "d"),)))
-    >>> left = sets.all - sets.of(Event("d")) - sets.of(Event("t"))
-    >>> str(left), sorted(left.example()), bool(left & sets.of(Event("t")))
+    >>> rest = sets.complement_of([Event("d"), Event("t")])
+    >>> str(rest), sorted(rest.example()), bool(rest & sets.labels_of(Event("t")))
     ('!d & !t', [], False)
     """
 
@@ -149,9 +159,9 @@ class LabelSets:
         self.alphabet = alphabet
         self.variable_of: list[int] = []
         self.low: list[int] = []
-        """The node that each leads to if its variable is false."""
+        """The successor of each node if its variable is false."""
         self.high: list[int] = []
-        """The node that each leads to if its variable is true."""
+        """The successor of each node if its variable is true."""
         self.value: dict[int, Hashable] = {}
         """The value of each leaf."""
         self._numbers: dict[Hashable, int] = {}
@@ -162,61 +172,73 @@ class LabelSets:
         self.none = LabelSet(self, FALSE)
 
     def leaf(self, value: Hashable) -> int:
-        """The leaf that holds a value."""
-        found = self._number((isinstance(value, bool), value), LEAF, FALSE, FALSE)  # 1 == True
-        self.value[found] = value
-        return found
+        """The leaf with a value."""
+        key = isinstance(value, bool), value  # since 1 == True
+        node = self._number(key, LEAF, FALSE, FALSE)
+        self.value[node] = value
+        return node
 
     def node(self, variable: int, low: int, high: int) -> int:
-        """The node that asks for a variable, which those below must not: `low` if it is false, `high` if true."""
+        """The node that tests `variable`: `low` if it is false, `high` if it is true.
+
+        `variable` must come before all variables of `low` and `high`.
+        """
         return low if low == high else self._number((variable, low, high), variable, low, high)
 
     def _number(self, key: Hashable, variable: int, low: int, high: int) -> int:
         number = self._numbers.setdefault(key, len(self.low))
         if number == len(self.low):
             if number > MAX_DIAGRAM_NODES:
-                fix = "use smaller formulas or fewer events"
-                raise TooLarge("the labels split into too many cases", fix=fix)
+                raise TooLarge(
+                    "the labels split into too many cases",
+                    fix="use smaller formulas or fewer events",
+                )
             self.variable_of.append(variable)
             self.low.append(low)
             self.high.append(high)
         return number
 
     def variable(self, variable: int) -> int:
-        """The function that is true if the variable is."""
+        """The function that is true if the variable is true."""
         if variable >= MAX_VARIABLES:
-            fault = f"more than {MAX_VARIABLES} events and temporal operators at once"
-            fix = "name fewer events, or split the task and combine its machines"
-            raise TooLarge(fault, fix=fix)
+            raise TooLarge(
+                f"more than {MAX_VARIABLES} events and temporal operators",
+                fix="name fewer events, or split the task and combine its machines",
+            )
         return self.node(variable, FALSE, TRUE)
 
     def choose(self, condition: int, then: int, otherwise: int) -> int:
-        """`then` if the condition holds and `otherwise` if not; these two may have any leaves."""
-        asked = condition, then, otherwise
-        found = self._known(asked)
-        if found is not None:
-            return found
-        unknown: list[tuple[int, ...]] = [asked]  # a diagram may be deeper than Python's stack
+        """The function that is `then` if `condition` holds, else `otherwise` (with any leaves)."""
+        wanted = condition, then, otherwise
+        result = self._known(wanted)
+        if result is not None:
+            return result
+        unknown: list[tuple[int, ...]] = [wanted]  # a diagram can be deeper than Python's stack
         while unknown:
             case = unknown[-1]
             variable = min(self.variable_of[node] for node in case)
-            low, high = zip(*(self._branches(node, variable) for node in case), strict=True)
-            below, above = self._known(low), self._known(high)
-            if below is None:
-                unknown.append(low)
-            elif above is None:
-                unknown.append(high)
+            if_false, if_true = zip(*(self.cofactors(node, variable) for node in case), strict=True)
+            low = self._known(if_false)
+            high = self._known(if_true)
+            if low is None:
+                unknown.append(if_false)
+            elif high is None:
+                unknown.append(if_true)
             else:
-                self._choices[unknown.pop()] = self.node(variable, below, above)
-        return self._choices[asked]
+                self._choices[unknown.pop()] = self.node(variable, low, high)
+        return self._choices[wanted]
 
-    def _branches(self, node: int, variable: int) -> tuple[int, int]:
-        """The function if the variable, which is not after its own, is false, and if it is true."""
-        own = self.variable_of[node] == variable
-        return (self.low[node], self.high[node]) if own else (node, node)
+    def cofactors(self, node: int, variable: int) -> tuple[int, int]:
+        """The function with `variable` false, and with it true.
+
+        `variable` must not come after the variable of the node.
+        """
+        if self.variable_of[node] == variable:
+            return self.low[node], self.high[node]
+        return node, node
 
     def _known(self, case: tuple[int, ...]) -> int | None:
-        """The function of a choice, if it is plain or has been made before."""
+        """The result of a choice if it is trivial or cached, otherwise None."""
         condition, then, otherwise = case
         if condition == TRUE or then == otherwise:
             return then
@@ -230,29 +252,29 @@ class LabelSets:
         return self.choose(node, FALSE, TRUE)
 
     def meet(self, nodes: Iterable[int]) -> int:
-        """The function that is true if all are."""
-        return reduce(lambda one, other: self.choose(one, other, FALSE), nodes, TRUE)
+        """The conjunction of some functions."""
+        return reduce(lambda left, right: self.choose(left, right, FALSE), nodes, TRUE)
 
     def join(self, nodes: Sequence[int]) -> int:
-        """The function that is true if one is; halves are joined, since small diagrams share more."""
+        """The disjunction of some functions, by halves because small diagrams share more."""
         if len(nodes) < 2:
             return nodes[0] if nodes else FALSE
         half = len(nodes) // 2
         return self.choose(self.join(nodes[:half]), TRUE, self.join(nodes[half:]))
 
-    def substitute(self, node: int, given: Mapping[int, int], done: dict[int, int]) -> int:
-        """The function with variables replaced by functions; `done` is shared by calls with the same ones."""
+    def substitute(self, node: int, functions: Mapping[int, int], done: dict[int, int]) -> int:
+        """Replace variables by functions. `done` caches results for the same `functions`."""
 
-        def ask(variable: int, low: int, high: int) -> int:
-            condition = given[variable] if variable in given else self.variable(variable)
+        def branch(variable: int, low: int, high: int) -> int:
+            condition = functions[variable] if variable in functions else self.variable(variable)
             return self.choose(condition, high, low)
 
-        return self._rebuild(node, lambda leaf: leaf, ask, done)
+        return self._rebuild(node, lambda leaf: leaf, branch, done)
 
     def rename_leaves(
         self, node: int, rename: Callable[[Hashable], Hashable], done: dict[int, int]
     ) -> int:
-        """The function with other values in its leaves; `done` is shared by calls with the same names."""
+        """Replace the values of the leaves. `done` caches results for the same `rename`."""
         return self._rebuild(
             node, lambda leaf: self.leaf(rename(self.value[leaf])), self.node, done
         )
@@ -264,36 +286,38 @@ class LabelSets:
         branch: Callable[[int, int, int], int],
         done: dict[int, int],
     ) -> int:
-        """The function with leaves and branches made again, each once."""
-        if node not in done:
-            variable = self.variable_of[node]
-            if variable == LEAF:
-                done[node] = leaf(node)
+        """Rebuild a diagram from the leaves up, each node once, the low successor first."""
+        todo = [node]  # a diagram can be deeper than Python's stack
+        while todo:
+            current = todo[-1]
+            low = self.low[current]
+            high = self.high[current]
+            if current in done:
+                todo.pop()
+            elif self.variable_of[current] == LEAF:
+                done[current] = leaf(current)
+            elif low not in done:
+                todo.append(low)
+            elif high not in done:
+                todo.append(high)
             else:
-                low = self._rebuild(self.low[node], leaf, branch, done)
-                high = self._rebuild(self.high[node], leaf, branch, done)
-                done[node] = branch(variable, low, high)
+                done[current] = branch(self.variable_of[current], done[low], done[high])
         return done[node]
 
     def leaves(self, node: int) -> list[Hashable]:
-        """The values in the leaves of a function, each once, in the order of the labels."""
-        found = list[Hashable]()
-
-        def keep(leaf: int) -> int:
-            found.append(self.value[leaf])
-            return leaf
-
-        self._rebuild(node, keep, self.node, {})
-        return found
+        """The values of the leaves of a function, each once, in the order of the labels."""
+        visited: dict[int, int] = {}
+        self._rebuild(node, lambda leaf: leaf, self.node, visited)
+        return [self.value[node] for node in visited if self.variable_of[node] == LEAF]
 
     # --- Guards
 
-    def of(self, guard: Guard) -> LabelSet:
-        """The labels that a guard reads (none if it is silent)."""
+    def labels_of(self, guard: Guard) -> LabelSet:
+        """The labels that a guard reads (empty for a silent guard)."""
         return self.holding(guard) & self.all
 
     def holding(self, guard: Guard) -> LabelSet:
-        """The sets of events that a guard holds for, exclusive or not.
+        """The event sets that satisfy a guard, ignoring the exclusive groups.
 
         >>> sets = LabelSets(Alphabet(("a", "b")))
         >>> sets.holding(Exactly({"a"})) == sets.holding(And((Event("a"), Not(Event("b")))))
@@ -301,27 +325,32 @@ class LabelSets:
         """
         return LabelSet(self, self._of_guard(guard))
 
-    def left(self, guards: Iterable[Guard]) -> LabelSet:
+    def complement_of(self, guards: Iterable[Guard]) -> LabelSet:
         """The labels that no guard reads."""
         return self.all - LabelSet(self, self.join([self._of_guard(guard) for guard in guards]))
 
     def _at_most_one(self, group: Iterable[int]) -> int:
-        """The labels with at most one of these events."""
-        none, one = TRUE, TRUE
+        """The event sets with at most one of these events."""
+        none = TRUE
+        at_most_one = TRUE
         for position in sorted(group, reverse=True):
-            none, one = self.node(position, none, FALSE), self.node(position, one, none)
-        return one
+            no_event = self.node(position, none, FALSE)
+            at_most_one = self.node(position, at_most_one, none)
+            none = no_event
+        return at_most_one
 
     def _of_guard(self, guard: Guard) -> int:
         match guard:
             case Silent():
                 return FALSE
             case Exactly(events):
-                found = TRUE
+                label = TRUE
                 for number in reversed(range(len(self.alphabet.events))):
-                    there = self.alphabet.events[number] in events
-                    found = self.node(number, *((FALSE, found) if there else (found, FALSE)))
-                return found
+                    if self.alphabet.events[number] in events:
+                        label = self.node(number, FALSE, label)
+                    else:
+                        label = self.node(number, label, FALSE)
+                return label
             case Event(name):
                 return self.node(self.alphabet.positions[name], FALSE, TRUE)
             case Not(inner):
@@ -336,8 +365,11 @@ class LabelSets:
     def cover(
         self, least: int, most: int, done: dict[tuple[int, int], tuple[list[Cube], int]]
     ) -> tuple[list[Cube], int]:
-        """Few cubes, none of which could be left out, whose labels include `least` and stay within `most` (Minato 1992), and
-        the function that they cover."""
+        """An irredundant list of cubes that covers `least` and stays within `most` (Minato 1992).
+
+        Returns:
+            The cubes, and the function that they cover.
+        """
         if least == FALSE:
             return [], FALSE
         if most == TRUE:
@@ -345,7 +377,8 @@ class LabelSets:
         key = least, most
         if key not in done:
             variable = min(self.variable_of[least], self.variable_of[most])
-            (l0, l1), (m0, m1) = (self._branches(node, variable) for node in key)
+            l0, l1 = self.cofactors(least, variable)
+            m0, m1 = self.cofactors(most, variable)
             absent, absent_set = self.cover(self.choose(m1, FALSE, l0), m0, done)
             present, present_set = self.cover(self.choose(m0, FALSE, l1), m1, done)
             rest = self.join(
@@ -356,23 +389,24 @@ class LabelSets:
             cubes += [((variable, True), *cube) for cube in present]
             cubes += either
             if len(cubes) > MAX_CUBES:
-                fix = "use a formula with fewer events at once, or say which events exclude each other"
-                fault = f"a rule would read more than {MAX_CUBES:,} kinds of labels"
-                raise TooManyCases(fault, fix=fix)
+                raise TooManyCases(
+                    f"the guard of a rule needs more than {MAX_CUBES:,} conjunctions",
+                    fix="use a formula with fewer events, or declare exclusive events",
+                )
             covered = self.choose(self.variable(variable), present_set, absent_set)
             done[key] = cubes, self.choose(either_set, TRUE, covered)
         return done[key]
 
 
 def _simplest_first(cube: Cube) -> tuple[object, ...]:
-    """Conjunctions of few events first, then those of early events."""
+    """A sort key: conjunctions with few events first, then those with early events."""
     events = [event for event, _ in cube]
-    return len(cube), events[:1], sum(not held for _, held in cube), events[::-1]
+    return len(cube), events[:1], sum(not present for _, present in cube), events[::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """Some labels of an alphabet: made by `LabelSets`, combined with `&` and `-`; false if empty."""
+    """A set of labels, created by `LabelSets`. Supports `&` and `-`, and is false if empty."""
 
     sets: LabelSets
     node: int
@@ -387,38 +421,44 @@ class LabelSet:
         return self.node != FALSE
 
     def example(self) -> Label:
-        """A label of the set, without events that it need not hold."""
+        """A label in the set, without unnecessary events."""
         sets = self.sets
-        held, node = list[int](), (self & sets.all).node
+        variables = list[int]()
+        node = (self & sets.all).node
         while node > TRUE:
             if sets.low[node] != FALSE:
                 node = sets.low[node]
             else:
-                held.append(sets.variable_of[node])
+                variables.append(sets.variable_of[node])
                 node = sets.high[node]
         names = sets.alphabet.events
-        return frozenset(names[event] for event in held if event < len(names))
+        return frozenset(names[event] for event in variables if event < len(names))
 
     def formula(self) -> Formula:
-        """A short formula that holds for just these labels."""
+        """A short formula that holds for exactly these labels."""
         sets = self.sets
         if len(sets.alphabet.events) > MAX_VARIABLES:
-            raise TooManyCases(f"labels of more than {MAX_VARIABLES} events are not spelt out")
+            raise TooManyCases(
+                f"the guards of a machine with more than {MAX_VARIABLES} events are too long",
+                fix="declare fewer events",
+            )
         most = sets.choose(sets.all.node, self.node, TRUE)
+        cubes, _ = sets.cover(self.node, most, {})
         parts: list[Formula] = []
-        for cube in sorted(sets.cover(self.node, most, {})[0], key=_simplest_first):
+        for cube in sorted(cubes, key=_simplest_first):
             literals: list[Formula] = []
-            for number, held in sorted(cube, key=lambda one: not one[1]):
+            for number, present in sorted(cube, key=lambda literal: not literal[1]):
                 event = Event(sets.alphabet.events[number])
-                literals.append(event if held else Not(event))
-            parts.append(literals[0] if len(literals) == 1 else And(tuple(literals)))
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+                literals.append(event if present else Not(event))
+            parts.append(join_formulas(And, literals))
+        return join_formulas(Or, parts)
 
     def __str__(self) -> str:
         """The first conjunctions of the formula, for messages."""
         formula = self.formula()
         parts = formula.parts if isinstance(formula, Or) else (formula,)
-        none = spell_out(Exactly(frozenset()), self.sets.alphabet.events)
-        shown = ["{}" if part == none else str(part) for part in parts[:MAX_SHOWN]]
-        more = [f"… ({len(parts) - MAX_SHOWN} more)"] if len(parts) > MAX_SHOWN else []
-        return " | ".join([*shown, *more])
+        empty_label = spell_out(Exactly(frozenset()), self.sets.alphabet.events)
+        shown = ["{}" if part == empty_label else str(part) for part in parts[:MAX_SHOWN]]
+        if len(parts) > MAX_SHOWN:
+            shown.append(f"… ({len(parts) - MAX_SHOWN} more)")
+        return " | ".join(shown)

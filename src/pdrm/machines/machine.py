@@ -1,7 +1,8 @@
-"""Machines of any kind: tuples of names and rules, checked when they are built.
+"""The base class of all machines: tuples of names and rules, checked at construction.
 
-Every name that a rule uses is declared, once, and can be a name, and the header is complete. At most one rule applies to a label;
-each kind of machine says which rules of a state can meet besides: at a top of stack, or at a zero pattern.
+The checks: every name used by a rule is valid and declared exactly once, the header is complete,
+and at most one rule of a state applies at a time. Subclasses define when two rules can apply
+together: at the same stack top, or for the same zero pattern of the counters.
 """
 
 from __future__ import annotations
@@ -38,23 +39,24 @@ from pdrm.lazy import Displayed
 from pdrm.machines.guards import NAME, Exactly, Label, events_of, label_text, parse_word
 from pdrm.machines.labels import Alphabet, LabelSet, LabelSets, names_of
 from pdrm.machines.transitions import NONE, MachineRun, Otherwise, Rule, StepRecord
+from pdrm.wording import plural
 
 RESERVED = ("where",)
-"""A word that could be a name, but that ends the list of a `for`."""
+"""Reserved words: `where` ends the word list of a `for`."""
 RESERVED_EVENTS = (NONE, "true", "false", *RESERVED)
 MAX_NAME_LENGTH = 90
-"""Characters of a generated name, with room for a number to tell it from others."""
+"""The maximum length of a generated name without its number."""
 
 
 R_co = TypeVar("R_co", bound=Rule, covariant=True)
 C = TypeVar("C", bound=Any)
-"""A configuration: a state, and a stack or counters."""
+"""The type of configurations: a state with a stack or counters."""
 S = TypeVar("S", bound=StepRecord[Any])
-"""A step."""
+"""The type of steps."""
 
 
 class Machine(Displayed, Generic[R_co, C, S], ABC):
-    """The parts that all kinds of machine share: how they are checked, and how they read words."""
+    """The checks of a machine and the reading of words, for all kinds of machine."""
 
     name: str
     events: tuple[str, ...]
@@ -65,17 +67,21 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
     exclusive: tuple[tuple[str, ...], ...]
     states: tuple[str, ...]
     _fix: ClassVar[str]
-    """The way out if two rules apply at once."""
+    """The fix of the error that two rules apply at once."""
     _silent_fix: ClassVar[str]
-    """The way out if one of them is silent."""
+    """The fix of the error if one of the rules is silent."""
 
     def __repr__(self) -> str:
-        states, rules = len(self.states) + len(self.final), len(self.transitions)
-        size = f"{states} state{'s' * (states != 1)}, {rules} rule{'s' * (rules != 1)}"
-        return f"<{type(self).__name__} {self.name!r}: {size}>"
+        return f"<{type(self).__name__} {self.name!r}: {self.size_text}>"
+
+    @property
+    def size_text(self) -> str:
+        """The numbers of states and rules, as in `3 states (1 final), 5 rules`."""
+        states = plural(len(self.states) + len(self.final), "state")
+        return f"{states} ({len(self.final)} final), {plural(len(self.transitions), 'rule')}"
 
     def __post_init__(self) -> None:
-        """Make tuples of what may be lists, fill in the states if they are not declared, and check all."""
+        """Convert sequences to tuples, infer undeclared states, and run all checks."""
         alphabet = Alphabet(self.events, self.exclusive)
         final = names_of("final", self.final)
         rules = tuple(self.transitions)
@@ -93,49 +99,52 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
 
     @cached_property
     def alphabet(self) -> Alphabet:
-        """The labels that there are, from the events and their groups."""
+        """The input alphabet."""
         return Alphabet(self.events, self.exclusive)
 
     @cached_property
     def sets(self) -> LabelSets:
-        """The sets of labels."""
+        """The sets of labels over the alphabet."""
         return LabelSets(self.alphabet)
 
     @cached_property
     def rules_from(self) -> dict[str, list[R_co]]:
-        """The rules that leave each state, in the order they were written."""
-        leaving: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
+        """The rules of each state, in the order of the machine."""
+        rules: dict[str, list[R_co]] = {state: [] for state in (*self.states, *self.final)}
         for rule in self.transitions:
-            if rule.source in leaving:
-                leaving[rule.source].append(rule)
-        return leaving
+            if rule.source in rules:
+                rules[rule.source].append(rule)
+        return rules
 
     # --- Reading labels
 
     @abstractmethod
     def begin(self) -> S:
-        """The start: the initial configuration, and the silent moves before the first label."""
+        """The initial step, with the silent moves before the first label."""
 
     def step(self, configuration: C, label: Label) -> S:
-        """Read one label: the rule that applies, or `otherwise`, then silent moves until none applies.
+        """Read a label: apply a rule or `otherwise`, then silent moves until none applies.
 
         Args:
-            configuration: Where the machine is.
+            configuration: The configuration before the step.
             label: A set of events.
         """
         state = configuration.state
         if state in self.final:
-            fault = f"`{state}` is a final state of machine `{self.name}`"
-            raise MachineFinished(fault, fix="begin a new episode")
+            raise MachineFinished(
+                f"`{state}` is a final state of machine `{self.name}`", fix="start a new episode"
+            )
         if state not in self.rules_from:
-            fix = did_you_mean(state, self.rules_from)
-            raise UnknownConfiguration(f"`{state}` is not a state of `{self.name}`", fix=fix)
+            raise UnknownConfiguration(
+                f"`{state}` is not a state of `{self.name}`",
+                fix=did_you_mean(state, self.rules_from),
+            )
         self._check_memory(configuration)
         self.alphabet.check(label)
         return self._step(configuration, label)
 
     def run(self, word: Iterable[Label] | str) -> MachineRun[S]:
-        """Read a word from the start, up to the final state if one is reached.
+        """Read a word from the start, up to the first final state.
 
         Args:
             word: Labels, or a text such as "a b+c -".
@@ -149,45 +158,48 @@ class Machine(Displayed, Generic[R_co, C, S], ABC):
             steps.append(self._step(steps[-1].after, label))
         finished = steps[-1].after.state in self.final
         unread = len(labels) + 1 - len(steps)
-        return MachineRun(tuple(steps), unread, finished, self.leaves_stack)
+        return MachineRun(tuple(steps), unread, finished, self.is_reward_machine)
 
     @abstractmethod
     def _step(self, before: C, label: Label) -> S:
-        """Read one of the machine's labels in one of its configurations."""
+        """Read a valid label in a valid configuration."""
 
     @abstractmethod
     def _check_memory(self, configuration: C) -> None:
-        """Raise unless the stack or the counters are the machine's."""
+        """Raise unless the stack or the counters are valid."""
 
     def undefined_move(self, label: Label, configuration: C) -> UndefinedMove:
-        """The error that no rule applies and `otherwise` is an error."""
+        """The error for a label without a rule in a machine with `otherwise error`."""
         return UndefinedMove(
             f"machine `{self.name}` has no rule for label {label_text(label)} at {configuration}",
-            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+            fix="add a rule, or write `otherwise stay R` or `otherwise go STATE R` in the machine",
         )
 
-    # --- Its parts
+    # --- Kind of machine
 
     @property
-    def leaves_stack(self) -> bool:
-        """It is a reward machine: it has no stack, or one that no rule looks at or changes."""
+    def is_reward_machine(self) -> bool:
+        """True if the machine has no counters, and a stack that no rule looks at or changes."""
         return False
 
     def rule_text(self, rule: Rule) -> str:
-        """A rule as it is written in a file of this machine."""
-        return rule.plain_text if self.leaves_stack else str(rule)
+        """A rule in the notation of a file of this machine."""
+        return rule.plain_text if self.is_reward_machine else str(rule)
 
-    # --- The checks that differ between kinds of machine
+    # --- Checks of subclasses
 
     @abstractmethod
     def _find_own_faults(self) -> Iterator[PdrmError]:
-        """The faults that only this kind of machine has."""
+        """Yield the errors that are specific to this kind of machine."""
 
     @abstractmethod
     def _co_applicable_rules(
-        self, readings: Sequence[Reading]
-    ) -> Iterator[tuple[str, list[Reading]]]:
-        """Those of a state's rules that may apply at once, and, besides the label, where."""
+        self, rules: Sequence[LabelledRule]
+    ) -> Iterator[tuple[str, list[LabelledRule]]]:
+        """Yield groups of rules of a state that can apply together.
+
+        Each group comes with the stack top at which its rules apply, as a text for messages.
+        """
 
 
 AnyKind = Machine[Any, Any, Any]
@@ -197,33 +209,37 @@ AnyKind = Machine[Any, Any, Any]
 
 
 def states_of(start: str, final: Iterable[str], rules: Iterable[Rule]) -> tuple[str, ...]:
-    """The states U when they are not declared: every source of a rule, the start first, final ones left out.
+    """Infer U: the start and all sources of rules, without the final states.
 
-    A start that no rule leaves is taken for a misspelt name, unless there are no rules at all.
+    A start without rules is considered misspelt, unless the machine has no rules.
     """
-    ended = set(final)
+    final_states = set(final)
     sources = dict.fromkeys(rule.source for rule in rules)
     first = [start] if start in sources or not sources else []
-    return tuple(state for state in dict.fromkeys([*first, *sources]) if state not in ended)
+    return tuple(state for state in dict.fromkeys([*first, *sources]) if state not in final_states)
 
 
-def labels_left(
+def otherwise_at(
     machine: AnyKind, state: str, rules: Iterable[Rule]
 ) -> list[tuple[Otherwise, LabelSet]]:
-    """`otherwise`, and the labels that fall to it if these rules apply; nothing if there are none, or in a final state."""
-    left = machine.sets.left(rule.guard for rule in rules)
-    return [(machine.otherwise, left)] if left and state not in machine.final else []
+    """`otherwise` with the labels that none of `rules` reads.
+
+    The list is empty in a final state, or if every label is read.
+    """
+    labels = machine.sets.complement_of(rule.guard for rule in rules)
+    return [(machine.otherwise, labels)] if labels and state not in machine.final else []
 
 
 # --- Names, header and rewards
 
 
 def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
-    """The faults of what every kind of machine has: names, states, guards, rewards, `otherwise`."""
+    """Yield the errors that any kind of machine can have."""
     yield from find_bad_names("machine", (machine.name,))
     yield from find_bad_names("event", machine.events, RESERVED_EVENTS)
     yield from find_bad_names("state", (*machine.states, *machine.final), RESERVED)
-    states, events = machine.rules_from, machine.alphabet.positions
+    states = machine.rules_from
+    events = machine.alphabet.positions
     for group in machine.exclusive:
         yield from find_unknown(UnknownEvent, group, events, "the `exclusive` line")
         yield from find_bad_names("event", group)
@@ -235,30 +251,30 @@ def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:
     otherwise = machine.otherwise
     targets = [] if otherwise.target is None else [otherwise.target]
     if (otherwise.action, len(targets)) not in (("stay", 0), ("go", 1), ("error", 0)):
-        fault = f"`otherwise {otherwise.action}` is not a rule"
+        fault = f"`otherwise {otherwise.action}` is not a valid default"
         yield MissingHeader(fault, fix="use `stay R`, `go STATE R` or `error`")
-    place = "the `otherwise` line"
-    yield from find_unknown(UnknownState, targets, states, place, otherwise.where)
+    context = "the `otherwise` line"
+    yield from find_unknown(UnknownState, targets, states, context, otherwise.where)
     final = frozenset(machine.final)
     for rule in machine.transitions:
-        place = f"rule {machine.rule_text(rule)}"
+        context = f"rule {machine.rule_text(rule)}"
         if rule.source in final:
             yield FinalStateWithRules(
-                f"`{rule.source}` is final, so no rule may leave it: {place}",
+                f"`{rule.source}` is final, so no rule may leave it: {context}",
                 where=rule.where,
                 fix=f"remove the rule, or take `{rule.source}` off the `final` line",
                 word=rule.source,
             )
         ends = rule.source, rule.target
-        yield from find_unknown(UnknownState, ends, states, place, rule.where)
+        yield from find_unknown(UnknownState, ends, states, context, rule.where)
         read = sorted(events_of(rule.guard))
-        yield from find_unknown(UnknownEvent, read, events, place, rule.where)
+        yield from find_unknown(UnknownEvent, read, events, context, rule.where)
 
 
 def find_bad_names(
     kind: str, names: Sequence[str], reserved: Iterable[str] = ()
 ) -> Iterator[PdrmError]:
-    """Names that cannot be written in the language, are reserved, or are declared twice."""
+    """Yield errors for names that are invalid, reserved, or declared twice."""
     for name in names:
         if not NAME.fullmatch(name):
             fault = f"{kind} `{name[:40]}` cannot be a name"
@@ -280,44 +296,54 @@ UNKNOWN: dict[type[PdrmError], tuple[str, str]] = {
     UnknownEvent: ("is not declared as an event", "add it to the `events` line"),
     UnknownSymbol: ("is not a stack symbol", "add it to the `stack` line"),
 }
-"""The fault of a name that is not known, and the way out."""
+"""The message and the fix for each kind of unknown name."""
 
 
 def find_unknown(
     kind: type[PdrmError],
     names: Iterable[str],
     known: Collection[str],
-    place: str,
+    context: str,
     where: Where | None = None,
 ) -> Iterator[PdrmError]:
-    """The faults of names that are not known."""
-    fault, fix = UNKNOWN[kind]
+    """Yield an error for each unknown name."""
+    fault, default_fix = UNKNOWN[kind]
     for name in names:
         if name not in known:
-            fix = suggest(name, known, fix)
-            yield kind(f"`{name}` {fault} ({place})", where=where, fix=fix, word=name)
+            fix = suggest(name, known, default_fix)
+            yield kind(f"`{name}` {fault} ({context})", where=where, fix=fix, word=name)
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """The wanted name, its end if it is too long for a name, and numbered if it is taken: `u0~2`."""
+    """Return a name that is not in `taken`.
+
+    Args:
+        wanted: The name, cut from the left if it is too long, with a number if taken: `u0~2`.
+        taken: The names in use.
+    """
     stem = wanted[-MAX_NAME_LENGTH:]
-    name, number = stem, 0
+    name = stem
+    number = 0
     while name in taken:
         number += 1
         name = f"{stem}~{number}"
     return name
 
 
-# --- Determinism: at most one rule for every state, label and top of stack (the paper's own condition is weaker)
+# --- Determinism: at most one rule for each state, label and stack top (stricter than the paper)
 #
-# Two silent rules, or a silent and a reading one, clash wherever they meet, because a silent move does not wait for the label.
+# A silent rule clashes with every rule at the same stack top: a silent move does not wait for the
+# label.
 
 MAX_REPORTED = 5
-"""Clashes listed."""
+"""The maximum number of clashes in an error."""
 
 
-class Reading(NamedTuple):
-    """A rule, its number in its state, and the labels at which it applies: a silent rule at every label."""
+class LabelledRule(NamedTuple):
+    """A rule with its number in its state and the labels at which it applies.
+
+    A silent rule applies at every label.
+    """
 
     rule: Any
     number: int
@@ -325,71 +351,90 @@ class Reading(NamedTuple):
 
 
 def _find_clashes(machine: AnyKind) -> list[PdrmError]:
-    """Pairs of rules that apply at once, one for each line, in the order of the rules."""
-    faults: dict[object, PdrmError] = {}
+    """The errors for pairs of rules that apply together, in the order of the rules.
+
+    At most one error is reported for each line of a file.
+    """
+    errors: dict[object, PdrmError] = {}
     for state in machine.states:
         rules = machine.rules_from[state]
         if len(rules) < 2:
             continue
-        events = machine.events
-        if not any(isinstance(rule.guard, Exactly) for rule in rules):  # which exclude all others
-            named = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
-            events = tuple(event for event in events if event in named)
-        found: dict[tuple[int, int], Nondeterministic] = {}
+        clashes: dict[tuple[int, int], Nondeterministic] = {}
         try:
-            sets = LabelSets(Alphabet(events, machine.exclusive))
-            readings = [
-                Reading(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
-                for number, rule in enumerate(rules)
-            ]
-            for place, meeting in machine._co_applicable_rules(readings):
-                for one, other, labels in islice(find_overlaps(meeting), MAX_FAULTS):
-                    at = f"{label_text(labels.example())}{place}"
-                    error = _refuse_clash(machine, one.rule, other.rule, at)
-                    found.setdefault((one.number, other.number), error)
+            for context, group in machine._co_applicable_rules(_label_rules(machine, rules)):
+                for first, second, labels in islice(find_overlaps(group), MAX_FAULTS):
+                    case = f"{label_text(labels.example())}{context}"
+                    error = _clash_error(machine, first.rule, second.rule, case)
+                    clashes.setdefault((first.number, second.number), error)
         except TooLarge as error:
             where = rules[0].where
-            faults[state] = TooManyCases(error.message, where=where, fix=error.fix)
-        for pair in sorted(found):
-            faults.setdefault(found[pair].where or (state, pair), found[pair])
-        if len(faults) >= MAX_REPORTED:
+            errors[state] = TooManyCases(error.message, where=where, fix=error.fix)
+        for pair in sorted(clashes):
+            errors.setdefault(clashes[pair].where or (state, pair), clashes[pair])
+        if len(errors) >= MAX_REPORTED:
             break
-    return list(faults.values())[:MAX_REPORTED]
+    return list(errors.values())[:MAX_REPORTED]
 
 
-def find_overlaps(readings: Sequence[Reading]) -> Iterator[tuple[Reading, Reading, LabelSet]]:
-    """The pairs among these rules, in their order, that share a label: within each half, then between the halves."""
-    if len(readings) < 2:
+def _label_rules(machine: AnyKind, rules: Sequence[Rule]) -> list[LabelledRule]:
+    """The rules of a state with their labels, over as few events as possible."""
+    events = machine.events
+    if not any(
+        isinstance(rule.guard, Exactly) for rule in rules
+    ):  # `Exactly` depends on all events
+        named = frozenset[str]().union(*(events_of(rule.guard) for rule in rules))
+        events = tuple(event for event in events if event in named)
+    sets = LabelSets(Alphabet(events, machine.exclusive))
+    return [
+        LabelledRule(rule, number, sets.all if rule.silent else sets.holding(rule.guard))
+        for number, rule in enumerate(rules)
+    ]
+
+
+def find_overlaps(
+    rules: Sequence[LabelledRule],
+) -> Iterator[tuple[LabelledRule, LabelledRule, LabelSet]]:
+    """Yield the pairs of rules with common labels, by divide and conquer."""
+    if len(rules) < 2:
         return
-    middle = len(readings) // 2
-    some, others = readings[:middle], readings[middle:]
-    yield from find_overlaps(some)
-    yield from find_overlaps(others)
-    met = join_labels(some) & join_labels(others) & readings[0].labels.sets.all
-    facing = [other for other in others if other.labels & met]
-    for one, other in product(some, facing):
-        shared = one.labels & other.labels & met
+    middle = len(rules) // 2
+    left = rules[:middle]
+    right = rules[middle:]
+    yield from find_overlaps(left)
+    yield from find_overlaps(right)
+    common = join_labels(left) & join_labels(right) & rules[0].labels.sets.all
+    candidates = [second for second in right if second.labels & common]
+    for first, second in product(left, candidates):
+        shared = first.labels & second.labels & common
         if shared:
-            yield one, other, shared
+            yield first, second, shared
 
 
-def join_labels(readings: Sequence[Reading]) -> LabelSet:
-    """The labels of all these rules together."""
-    sets = readings[0].labels.sets
-    return LabelSet(sets, sets.join([reading.labels.node for reading in readings]))
+def join_labels(rules: Sequence[LabelledRule]) -> LabelSet:
+    """The labels that at least one of the rules reads."""
+    sets = rules[0].labels.sets
+    return LabelSet(sets, sets.join([rule.labels.node for rule in rules]))
 
 
-def _refuse_clash(machine: AnyKind, one: Rule, other: Rule, at: str) -> Nondeterministic:
-    """The error about two rules that apply at once for a label and a top of stack."""
+def _clash_error(machine: AnyKind, first: Rule, second: Rule, case: str) -> Nondeterministic:
+    """The error for two rules that apply together.
+
+    Args:
+        machine: The machine.
+        first: A rule.
+        second: A later rule.
+        case: The label, and the stack top if there is a stack.
+    """
     why = "at most one rule may apply"
     fix = machine._fix
-    if one.silent or other.silent:
+    if first.silent or second.silent:
         why = "next to a silent rule, no other may apply"
         fix = machine._silent_fix
-    place = "" if one.where is None else f" ({one.where.path or f'line {one.where.line}'})"
+    line = "" if first.where is None else f" ({first.where.path or f'line {first.where.line}'})"
     return Nondeterministic(
-        f"two rules apply in state `{one.source}` for label {at}: {why}"
-        f"\n    {machine.rule_text(one)}{place}\n    {machine.rule_text(other)}",
-        where=other.where or one.where,
+        f"two rules apply in state `{first.source}` for label {case}: {why}"
+        f"\n    {machine.rule_text(first)}{line}\n    {machine.rule_text(second)}",
+        where=second.where or first.where,
         fix=fix,
     )

@@ -1,8 +1,9 @@
 """Hash-consed stacks: a stack is an integer, and equal stacks are the same integer.
 
-Stacks form a tree rooted at the empty stack, node 0: below each node hangs one child per symbol, the stack with that symbol
-on top. A push is one look-up in `child`, a pop one in `parent`, whatever the height. Nodes are made when first pushed to
-and numbered in that order; they never go away, and making room keeps their numbers.
+Stacks form a tree rooted at the empty stack, node 0. Each node has a child per symbol, the stack
+with that symbol pushed. A push is a look-up in `child`, a pop in `parent`, at any height. A node is
+created by the first push that reaches it. Nodes are numbered in order of creation, are never freed,
+and keep their numbers when the arrays grow.
 """
 
 from __future__ import annotations
@@ -22,49 +23,48 @@ EMPTY = 0
 A = TypeVar("A", bound=np.generic)
 
 MAX_NODES = 2**31 - 1
-"""Nodes are 32-bit integers."""
+"""The maximum number of nodes, which are 32-bit integers."""
 
 
 class Stacks(NamedTuple):
-    """The tree of all stacks seen, as arrays that kernels read and extend in place.
+    """The tree of stacks, as arrays that kernels read and extend in place.
 
     >>> stacks = Stacks.empty(symbols=2, capacity=8)
     >>> node = stacks.node_of((2, 1))
     >>> stacks.stack_of(node), int(stacks.symbol[node]), stacks.stack_of(stacks.parent[node])
     ((2, 1), 2, (1,))
-    >>> stacks.room(100).node_of((2, 1)) == node
+    >>> stacks.reserve(100).node_of((2, 1)) == node
     True
     """
 
     symbol: Integers
-    """[node]: the topmost symbol, 0 on the empty stack."""
+    """[node]: the top symbol (0 for the empty stack)."""
     parent: Integers
-    """[node]: the stack with the topmost symbol popped; the empty stack's is itself."""
+    """[node]: the stack with the top symbol popped (itself for the empty stack)."""
     height: Integers
-    """[node]: how many symbols the stack holds."""
+    """[node]: the number of symbols."""
     child: Integers
-    """[node, symbol]: the stack with the symbol pushed; 0 if it has not been made yet (column 0 is unused)."""
+    """[node, symbol]: the stack with the symbol pushed, or 0 if not created. Column 0 is unused."""
     made: npt.NDArray[np.int64]
-    """[1]: how many nodes have been made. The rest of the arrays is room."""
+    """[1]: the number of created nodes. The rest of the arrays is free."""
 
     @classmethod
     def empty(cls, symbols: int, capacity: int = 1024) -> Stacks:
-        """The empty stack alone, over this many stack symbols, with room for `capacity` nodes in all."""
-        symbol, parent, height = (np.zeros(capacity, np.int32) for _ in range(3))
+        """The tree of the empty stack, over `symbols` stack symbols, with `capacity` nodes."""
         return cls(
-            symbol,
-            parent,
-            height,
-            np.zeros((capacity, symbols + 1), np.int32),
-            np.ones(1, np.int64),
+            symbol=np.zeros(capacity, np.int32),
+            parent=np.zeros(capacity, np.int32),
+            height=np.zeros(capacity, np.int32),
+            child=np.zeros((capacity, symbols + 1), np.int32),
+            made=np.ones(1, np.int64),
         )
 
     @property
     def capacity(self) -> int:
         return len(self.symbol)
 
-    def room(self, more: int = 1) -> Stacks:
-        """The same stacks, with room for `more` nodes: themselves, or in arrays at least twice as long."""
+    def reserve(self, more: int = 1) -> Stacks:
+        """The tree with capacity for `more` nodes: itself, or a copy at least twice as large."""
         made = int(self.made[0])
         if made + more <= self.capacity:
             return self
@@ -77,14 +77,14 @@ class Stacks(NamedTuple):
         return Stacks(symbol, parent, height, child, self.made.copy())
 
     def node_of(self, stack: Iterable[int]) -> int:
-        """The node of a stack given top first, made if it is new; `StackFull` if that needs more room."""
+        """The node of a stack, given top first. Creates missing nodes; raises `StackFull`."""
         node = EMPTY
         for symbol in reversed(tuple(stack)):
             node = int(self.child[node, symbol]) or self._add(node, symbol)
         return node
 
     def stack_of(self, node: int) -> Symbols:
-        """A node's symbols, top first."""
+        """The symbols of a node, top first."""
         symbols = []
         while node != EMPTY:
             symbols.append(int(self.symbol[node]))
@@ -95,8 +95,8 @@ class Stacks(NamedTuple):
         node = int(self.made[0])
         if node == self.capacity:
             raise StackFull(
-                f"there is room for {node:,} stacks only",
-                fix="make room first: `stacks.room(more)`",
+                f"there is capacity for {node:,} stacks only",
+                fix="increase it first: `stacks.reserve(more)`",
             )
         self.symbol[node] = symbol
         self.parent[node] = parent
@@ -110,7 +110,7 @@ class Stacks(NamedTuple):
 
 
 def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]:
-    """The rows of an array, followed by rows of a value.
+    """Copy an array and append rows of a value, up to `rows` rows.
 
     >>> lengthen(np.array([7, 8]), 4, -1).tolist()
     [7, 8, -1, -1]
@@ -122,13 +122,13 @@ def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]
     return longer
 
 
-# --- How a step went
+# --- The status of a step. In the kernels, the configuration is unchanged unless it is OK.
 
 OK = 0
 """The step was made."""
 UNDEFINED = 1
-"""No rule applies and the machine says `otherwise error`: the configuration is as before."""
-FULL = 2
-"""A new stack needs room: the configuration is as before."""
+"""No rule applies, and `otherwise` is an error."""
+OVERFLOW = 2
+"""There is no capacity for a new stack. In JAX, the push is dropped."""
 FINISHED = 3
-"""The state is final: no label can be read, the configuration is as before."""
+"""The state is final."""

@@ -1,8 +1,9 @@
-"""Machines compiled to integer tables, and the readable step on them, without kernels.
+"""Machines compiled to integer tables, and a readable step on them without kernels.
 
-States are numbered as in `machine.states`, then `machine.final`; stack symbols from 1 as in `machine.stack`, with 0 for
-the empty stack; labels by their position in the sequence the table was compiled for. A table holds arrays and integers
-only, so that it passes unchanged into Numba and JAX.
+States are numbered in the order of `machine.states`, then `machine.final`. Stack symbols are
+numbered from 1 in the order of `machine.stack`, and 0 is the empty stack. Labels are numbered by
+their position in the given sequence. A table contains only arrays and integers, so that it can be
+passed to Numba and JAX.
 """
 
 from __future__ import annotations
@@ -30,23 +31,25 @@ from pdrm.machines.transitions import Configuration, RuleOrOtherwise, Stack
 Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
 
-UNDEFINED_MOVE = -1
-"""In `move`: no rule applies and the machine says `otherwise error`, or the state is final. In `silent`: none applies."""
+NO_MOVE = -1
+"""No rule applies. In `move` also for a final state."""
 
 BEGIN = 0
-"""The move that begins an episode: it puts the bottom symbol on the empty stack, leads to the start and pays 0."""
+"""The first move of an episode: pushes the bottom symbol and goes to the start with reward 0."""
 
 Symbols = tuple[int, ...]
 """A stack of numbered symbols, top first."""
 
 
 class Table(NamedTuple):
-    """Every move of a machine, once, and which of them each state, label and top of stack leads to.
+    """The distinct moves of a machine, and the move for each state, label and stack top.
 
     >>> from pdrm.machines.guards import ALWAYS
     >>> from pdrm.machines.transitions import Otherwise, Transition
     >>> rule = Transition("u", "u", ALWAYS, "z", ("A", "z"), 0.5)
-    >>> machine = PushdownRewardMachine("tiny", ("a",), ("#", "A"), "u", (), Otherwise.error(), (rule,))
+    >>> machine = PushdownRewardMachine(
+    ...     "tiny", ("a",), ("#", "A"), "u", (), Otherwise.error(), (rule,)
+    ... )
     >>> table = tabulate(machine, [frozenset("a")])
     >>> table.move.tolist()
     [[[-1, 1, 1]]]
@@ -59,36 +62,36 @@ class Table(NamedTuple):
     silent: Integers
     """[state, top]: the silent move, or -1."""
     target: Integers
-    """[move]: the state it leads to. Move 0 is BEGIN, the others are numbered in order of first use."""
+    """[move]: the next state. Move 0 is BEGIN, the others are numbered in order of first use."""
     pops: Integers
-    """[move]: 1 if the top symbol goes, else 0 (also if it is popped and put straight back)."""
+    """[move]: 1 if the top symbol is removed, else 0 (also if it is popped and pushed again)."""
     pushes: Integers
-    """[move]: how many symbols it pushes."""
+    """[move]: the number of pushed symbols."""
     push: Integers
-    """[move, position]: the symbols it pushes, in the order they are pushed (the new top last), then zeros."""
+    """[move, position]: the pushed symbols in order (the new top last), padded with zeros."""
     reward: Rewards
-    """[move]: what it pays."""
+    """[move]: the reward."""
     start: int
     """The initial state."""
     bottom: int
-    """The symbol the stack holds at the start."""
+    """The bottom symbol."""
     first_final: int
-    """The lowest number of a final state: every state from there on is final."""
+    """The first final state. All states from there on are final."""
 
 
 class TableRow(NamedTuple):
-    """A move as the table lists it: moves at different tops that change the stack alike are one."""
+    """A distinct move. Moves at different tops with the same effect on the stack share a row."""
 
     target: str
     pops: bool
-    """The top goes. False if it is put straight back."""
+    """True if the top is removed, False if it is kept or pushed again."""
     pushed: Stack
-    """The symbols put on the stack, the new top first."""
+    """The symbols above the kept part of the stack, the new top first."""
     reward: float
-    """A reward of -0.0 is paid as 0.0, as in every sum from 0.0."""
+    """The reward, with 0.0 instead of -0.0."""
 
     @classmethod
-    def of(cls, rule: RuleOrOtherwise, state: str, top: str | None) -> TableRow:
+    def from_rule(cls, rule: RuleOrOtherwise, state: str, top: str | None) -> TableRow:
         """The row of a rule at a head."""
         pushed = rule.replacement(top)
         kept = top is not None and pushed[-1:] == (top,)
@@ -97,11 +100,12 @@ class TableRow(NamedTuple):
 
 
 def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
-    """Compile a machine for these labels. A label given twice has two equal columns, so that a label's number is always
-    its position in `labels`.
+    """Compile a machine for these labels.
+
+    Repeated labels have equal columns, so that the number of a label is its position in `labels`.
 
     >>> from pdrm.language.loading import catalogue
-    >>> table = tabulate(catalogue("letter"), [frozenset(), frozenset("A"), frozenset("B"), frozenset("C")])
+    >>> table = tabulate(catalogue("letter"), [frozenset(label) for label in ("", "A", "B", "C")])
     >>> table.move.shape  # three states; four labels; no symbol, # and A
     (3, 4, 3)
     """
@@ -109,12 +113,12 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
     states = {state: number for number, state in enumerate((*machine.states, *machine.final))}
     symbols = {symbol: number for number, symbol in enumerate((None, *machine.stack))}
     rows = {TableRow(machine.start, False, (machine.stack[0],), 0.0): BEGIN}
-    numbers = np.full((len(states), 1 + len(labels), len(symbols)), UNDEFINED_MOVE, np.int32)
+    numbers = np.full((len(states), 1 + len(labels), len(symbols)), NO_MOVE, np.int32)
     for state, top in product(machine.states, symbols):
         for column, read in enumerate((None, *labels)):
             rule = rule_at(machine, (state, top), read)
             if rule is not None:
-                row = TableRow.of(rule, state, top)
+                row = TableRow.from_rule(rule, state, top)
                 number = rows.setdefault(row, len(rows))
                 numbers[states[state], column, symbols[top]] = number
     push = np.zeros((len(rows), max(len(row.pushed) for row in rows)), np.int32)
@@ -135,11 +139,11 @@ def tabulate(machine: PushdownRewardMachine, labels: Sequence[Label]) -> Table:
 
 
 MAX_KEPT = 100_000
-"""Moves kept before they are dropped: an environment may emit any of 2^events labels."""
+"""The maximum size of the cache, since an environment can emit up to 2^events labels."""
 
 
 class LazyTable:
-    """The moves of a machine, found when they are first needed: a step for whoever meets labels one by one.
+    """A move table that is filled on demand, for environments that emit labels one at a time.
 
     >>> from pdrm.language.loading import catalogue
     >>> moves = LazyTable(catalogue("letter"))
@@ -149,43 +153,45 @@ class LazyTable:
 
     def __init__(self, machine: PushdownRewardMachine) -> None:
         self.machine = machine
-        self._known: dict[tuple[str, str | None, Label | None], TableRow | None] = {}
-        self._may_be_silent = {rule.source for rule in machine.transitions if rule.silent}
+        self._cache: dict[tuple[str, str | None, Label | None], TableRow | None] = {}
+        self._silent_sources = {rule.source for rule in machine.transitions if rule.silent}
 
     def begin(self) -> tuple[str, Stack, float]:
-        """The start, after the silent moves before the first label."""
-        return self._settle(self.machine.start, (self.machine.stack[0],), 0.0)
+        """The state, stack and reward after the silent moves before the first label."""
+        return self._run_silent_moves(self.machine.start, (self.machine.stack[0],), 0.0)
 
     def step(self, state: str, stack: Stack, label: Label) -> tuple[str, Stack, float]:
-        """Read one label in a configuration of this machine whose state is not final."""
+        """Read a label in a valid configuration whose state is not final."""
         row = self._find(state, stack, label)
         if row is None:
             raise self.machine.undefined_move(label, Configuration(state, stack))
-        return self._settle(row.target, row.pushed + stack[row.pops :], row.reward)
+        return self._run_silent_moves(row.target, row.pushed + stack[row.pops :], row.reward)
 
-    def _settle(self, state: str, stack: Stack, paid: float) -> tuple[str, Stack, float]:
-        """Make silent moves until none applies; rewards are added in the order of the moves."""
-        while state in self._may_be_silent and (row := self._find(state, stack, None)):
+    def _run_silent_moves(
+        self, state: str, stack: Stack, reward: float
+    ) -> tuple[str, Stack, float]:
+        """Make silent moves until none applies, and add their rewards in order."""
+        while state in self._silent_sources and (row := self._find(state, stack, None)):
             state = row.target
             stack = row.pushed + stack[row.pops :]
-            paid += row.reward
-        return state, stack, paid
+            reward += row.reward
+        return state, stack, reward
 
     def _find(self, state: str, stack: Stack, label: Label | None) -> TableRow | None:
         top = stack[0] if stack else None
         key = state, top, label
-        if key not in self._known:
+        if key not in self._cache:
             if label is not None:
                 self.machine.alphabet.check(label)
-            if len(self._known) >= MAX_KEPT:
-                self._known.clear()
+            if len(self._cache) >= MAX_KEPT:
+                self._cache.clear()
             rule = rule_at(self.machine, (state, top), label)
-            self._known[key] = None if rule is None else TableRow.of(rule, state, top)
-        return self._known[key]
+            self._cache[key] = None if rule is None else TableRow.from_rule(rule, state, top)
+        return self._cache[key]
 
 
 class TableStep(NamedTuple):
-    """The configuration after a step, the stack top first, and what the step paid."""
+    """The configuration after a step, with the stack top first, and the reward."""
 
     state: int
     stack: Symbols
@@ -193,37 +199,43 @@ class TableStep(NamedTuple):
 
 
 def begin_table(table: Table, label: int = -1) -> TableStep:
-    """The start, after the silent moves before the first label, and after that if the environment begins with one."""
-    begun = _follow(table, TableStep(table.start, (), 0.0), BEGIN)
-    if label < 0 or begun.state >= table.first_final:
-        return begun
-    after = step_table(table, begun.state, begun.stack, label)
-    return after._replace(reward=begun.reward + after.reward)
+    """The initial step.
+
+    Args:
+        table: The table.
+        label: The label that the environment emits at reset (-1 for none).
+    """
+    first = _follow(table, TableStep(table.start, (), 0.0), BEGIN)
+    if label < 0 or first.state >= table.first_final:
+        return first
+    after = step_table(table, first.state, first.stack, label)
+    return after._replace(reward=first.reward + after.reward)
 
 
 def step_table(table: Table, state: int, stack: Symbols, label: int) -> TableStep:
-    """Read one label, then take silent moves until none applies. Rewards are added in the order of the moves."""
+    """Read a label, then make silent moves until none applies, and add the rewards in order."""
     if state >= table.first_final:
-        raise MachineFinished(f"state number {state} is final", fix="begin a new episode")
+        raise MachineFinished(f"state number {state} is final", fix="start a new episode")
     top = stack[0] if stack else 0
     move = int(table.move[state, label, top])
-    if move == UNDEFINED_MOVE:
+    if move == NO_MOVE:
         raise UndefinedMove(
-            f"the table has no move for label number {label} in state number {state} with top symbol number {top}",
-            fix="add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
+            f"the table has no move for label number {label} in state number {state} "
+            f"with top symbol number {top}",
+            fix="add a rule, or write `otherwise stay R` or `otherwise go STATE R` in the machine",
         )
     return _follow(table, TableStep(state, stack, 0.0), move)
 
 
-def settle_table(table: Table, state: int, stack: Symbols) -> TableStep:
-    """A configuration after its silent moves, and what these pay."""
+def run_silent_table(table: Table, state: int, stack: Symbols) -> TableStep:
+    """The configuration after the silent moves, and their reward."""
     silent = int(table.silent[state, stack[0] if stack else 0])
     return _follow(table, TableStep(state, stack, 0.0), silent)
 
 
 def _follow(table: Table, step: TableStep, move: int) -> TableStep:
-    """Make a move, and silent ones until none applies."""
-    while move != UNDEFINED_MOVE:
+    """Make a move, then silent moves until none applies."""
+    while move != NO_MOVE:
         pushed = table.push[move, : table.pushes[move]].tolist()
         stack = (*reversed(pushed), *step.stack[table.pops[move] :])
         step = TableStep(int(table.target[move]), stack, step.reward + float(table.reward[move]))
@@ -231,24 +243,24 @@ def _follow(table: Table, step: TableStep, move: int) -> TableStep:
     return step
 
 
-# --- Counting automata, as the Numba count runs them
+# --- Counting automata, for the Numba kernels
 #
-# There is one column of labels more, for silent moves, and one rule more, for `otherwise`: without tests, after those that read
-# a label.
+# Silent moves have an additional column after the labels. `otherwise` is an additional rule without
+# tests, after the rules that read a label.
 
 Values = npt.NDArray[np.int64]
-"""[counter]: the counters' values."""
+"""[counter]: the values of the counters."""
 
 IS_ZERO, IS_NOT_ZERO, IS_ANY = 0, 1, 2
 TESTS = (ZERO, NONZERO, ANY_VALUE)
-"""The tests of a counter, in the order of these numbers."""
+"""The counter tests in the order of these numbers."""
 
 MAX_VALUE = 2**62
-"""Counters are 64-bit integers here."""
+"""The maximum value of a counter, a 64-bit integer."""
 
 
 class CountingTable(NamedTuple):
-    """The rules of each state and label, one after the other.
+    """The rules of a counting automaton by state and label.
 
     >>> from pdrm.language.loading import catalogue
     >>> table = tabulate_counting(catalogue("letter-cra"), [frozenset("A"), frozenset("C")])
@@ -257,21 +269,21 @@ class CountingTable(NamedTuple):
     """
 
     first: Integers
-    """[state, label + 1]: the first rule of each state and label; they end where the next begin."""
+    """[state, label + 1]: the first rule of a state and label. Its rules end at the next entry."""
     test: Integers
     """[rule, counter]: IS_ZERO, IS_NOT_ZERO or IS_ANY."""
     change: npt.NDArray[np.int64]
-    """[rule, counter]: what is added; a counter never falls below zero."""
+    """[rule, counter]: the change. A counter never falls below zero."""
     target: Integers
-    """[rule]"""
+    """[rule]: the next state."""
     reward: Rewards
-    """[rule]"""
+    """[rule]: the reward."""
     silent: int
     """The column of silent moves."""
 
 
 def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label]) -> CountingTable:
-    """Compile an automaton for these labels."""
+    """Compile a counting automaton for these labels."""
     automaton.alphabet.check(*labels)
     states = {state: number for number, state in enumerate((*automaton.states, *automaton.final))}
     rules: list[CountingTransition] = []
@@ -296,9 +308,11 @@ def tabulate_counting(automaton: CountingRewardAutomaton, labels: Sequence[Label
 
 
 def _otherwise(automaton: CountingRewardAutomaton, state: str) -> list[CountingTransition]:
-    """What `otherwise` says in a state, as a rule."""
-    otherwise, count = automaton.otherwise, automaton.counters
+    """`otherwise` as an explicit transition from `state`."""
+    otherwise = automaton.otherwise
     if otherwise.action == "error":
         return []
-    target, tests, changes = otherwise.target or state, (ANY_VALUE,) * count, (0,) * count
+    target = otherwise.target or state
+    tests = (ANY_VALUE,) * automaton.counters
+    changes = (0,) * automaton.counters
     return [CountingTransition(state, target, ALWAYS, tests, changes, otherwise.reward)]

@@ -1,7 +1,8 @@
-"""Transitions of a pushdown reward machine, δ_u and δ_r of Definition 1 as one record per rule, and what they do.
+"""Transitions of a pushdown reward machine: δ_u and δ_r of Definition 1 as one record per rule.
 
-`u0 -> u1 : {A}, z / A z, -0.01` moves from `u0` to `u1` on the label {A}, whatever the top symbol `z`, puts `A` above it
-and pays -0.01. The top `eps` looks at no symbol (and pops none); a push is written with the new top leftmost.
+`u0 -> u1 : {A}, z / A z, -0.01` moves from `u0` to `u1` on the label {A}, with any top symbol `z`.
+It pushes `A` above `z` and gives the reward -0.01. The top `eps` matches without looking at the
+stack and pops nothing. The symbols of a push are written with the new top leftmost.
 """
 
 from __future__ import annotations
@@ -15,25 +16,26 @@ from typing import Any, Generic, SupportsFloat, TypeVar
 from pdrm.errors import BadReward, Where
 from pdrm.lazy import Displayed, make_frame
 from pdrm.machines.guards import Guard, Label, Silent, check_guard, label_text
+from pdrm.wording import plural
 
 ANY = "z"
-"""A rule's top: any stack symbol, the bottom one included."""
+"""The top of a rule that matches any stack symbol, including the bottom symbol."""
 
 NONE = "eps"
-"""A rule's top: no symbol is looked at, none is popped; it applies to the empty stack too."""
+"""The top of a rule that ignores the stack: pops nothing and applies to the empty stack too."""
 
 BOTTOM = "#"
-"""The one stack symbol of a machine that leaves its stack alone."""
+"""The only stack symbol of a reward machine."""
 
 Stack = tuple[str, ...]
-"""A stack's symbols, top first."""
+"""The symbols of a stack, top first."""
 
 TopSymbols = tuple[str | None, ...]
-"""Symbols on top of the stack, top first; None stands for the empty stack below them, which is never popped."""
+"""Symbols on top of the stack, top first. None is the empty stack below, which is never popped."""
 
 
 class Rule:
-    """The parts that the rules of all kinds of machine share."""
+    """The base class of the rules of all kinds of machine."""
 
     __slots__ = ()
     source: str
@@ -48,22 +50,26 @@ class Rule:
 
     @property
     def silent(self) -> bool:
-        """The rule reads no label."""
+        """True if the rule reads no label."""
         return isinstance(self.guard, Silent)
 
     def reads(self, label: Label | None) -> bool:
-        """Return True if the rule reads a label (None: nothing)."""
+        """Return True if the rule reads `label`, or is silent if `label` is None."""
         return self.silent if label is None else self.guard.holds(label)
 
     @property
     def plain_text(self) -> str:
-        """The rule without what it does to the stack or the counters."""
-        return f"{self.source} -> {self.target} : {self.guard}, {number_text(self.reward)}"
+        """The rule without its effect on the stack or the counters."""
+        return self._text("")
+
+    def _text(self, change: str) -> str:
+        reward = number_text(self.reward)
+        return f"{self.source} -> {self.target} : {self.guard}, {change}{reward}"
 
 
 @dataclass(frozen=True, slots=True)
 class Transition(Rule):
-    """One rule: its source, its target, what it reads, looks at, pushes and pays.
+    """A rule of a pushdown machine.
 
     >>> from pdrm.machines.guards import Event
     >>> rule = Transition("u0", "u1", Event("A"), "z", ("A", "z"), -0.01)
@@ -72,19 +78,19 @@ class Transition(Rule):
     """
 
     source: str
-    """The state that it leaves."""
+    """The state in which the rule applies."""
     target: str
-    """The state that it leads to."""
+    """The next state."""
     guard: Guard
-    """The labels that it reads."""
+    """The labels that the rule reads."""
     top: str
-    """The symbol on top that it looks at: a stack symbol, `z` for any, `eps` for none."""
+    """The stack symbol on top: its name, `z` for any symbol, or `eps` to ignore the stack."""
     push: Stack
-    """The symbols that replace the top, the new top first; `z` stands for the old one."""
+    """The symbols that replace the top, the new top first. `z` stands for the old top."""
     reward: float
-    """Its reward."""
+    """The reward of the move."""
     where: Where | None = field(default=None, compare=False, repr=False)
-    """Its place in a file, for messages."""
+    """The position in a file, for messages."""
 
     def __post_init__(self) -> None:
         Rule.__post_init__(self)
@@ -92,28 +98,30 @@ class Transition(Rule):
 
     @property
     def leaves_stack(self) -> bool:
-        """The rule neither looks at the stack nor changes it."""
+        """True if the rule neither looks at the stack nor changes it."""
         return self.top == NONE and not self.push
 
     def looks_at(self, top: str | None) -> bool:
-        """Return True if the rule applies to a symbol on top (None if the stack is empty)."""
+        """Return True if the rule applies with `top` on top (None for the empty stack)."""
         return self.top in (top, NONE) or (self.top == ANY and top is not None)
 
     def replacement(self, top: str | None) -> Stack:
-        """The symbols that take the place of `top`, with `z` standing for it and a symbol not looked at left there."""
+        """The symbols that replace `top`, with `z` expanded.
+
+        A rule with the top `eps` keeps the symbol below its push.
+        """
         replaced = tuple(
             top if symbol == ANY and top is not None else symbol for symbol in self.push
         )
         return replaced if self.top != NONE or top is None else (*replaced, top)
 
     def __str__(self) -> str:
-        move = f"{self.top} / {' '.join(self.push) or NONE}"
-        return f"{self.source} -> {self.target} : {self.guard}, {move}, {number_text(self.reward)}"
+        return self._text(f"{self.top} / {' '.join(self.push) or NONE}, ")
 
 
 @dataclass(frozen=True, slots=True)
 class Otherwise:
-    """The move when no rule applies to a label: stay, go to a state (the stack kept), or an error.
+    """The default when no rule reads a label: stay, go to a state with the same stack, or raise.
 
     >>> print(Otherwise.stay(-0.01), Otherwise.go("lost", -1e5), Otherwise.error(), sep="; ")
     stay -0.01; go lost -1e5; error
@@ -122,31 +130,31 @@ class Otherwise:
     action: str
     """`stay`, `go` or `error`."""
     target: str | None = None
-    """The state that `go` leads to."""
+    """The next state of `go`."""
     reward: float = 0.0
-    """Its reward."""
+    """The reward of the move."""
     where: Where | None = field(default=None, compare=False, repr=False)
-    """Its place in a file, for messages."""
+    """The position in a file, for messages."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reward", reward_of(self.reward, self.where))
 
     def replacement(self, top: str | None) -> Stack:
-        """The top stays."""
+        """The symbols that replace `top`: itself."""
         return () if top is None else (top,)
 
     def change(self, counters: tuple[int, ...]) -> tuple[int, ...]:
-        """The counters stay."""
+        """The counters after the move: unchanged."""
         return counters
 
     @classmethod
     def stay(cls, reward: float) -> Otherwise:
-        """Keep the configuration and pay `reward`."""
+        """Keep the configuration and give `reward`."""
         return cls("stay", None, reward)
 
     @classmethod
     def go(cls, target: str, reward: float) -> Otherwise:
-        """Move to `target` with the stack kept and pay `reward`."""
+        """Move to `target` with the same stack and give `reward`."""
         return cls("go", target, reward)
 
     @classmethod
@@ -156,24 +164,23 @@ class Otherwise:
 
     def __str__(self) -> str:
         target = f" {self.target}" if self.target is not None else ""
-        return f"{self.action}{target}" + (
-            "" if self.action == "error" else f" {number_text(self.reward)}"
-        )
+        reward = "" if self.action == "error" else f" {number_text(self.reward)}"
+        return f"{self.action}{target}{reward}"
 
 
 RuleOrOtherwise = Transition | Otherwise
-"""A rule, or the machine's `otherwise`."""
+"""A rule, or the `otherwise` of a machine."""
 
 
-# --- What happens: configurations ⟨u, ζ⟩, moves, steps (one label read and its silent moves), runs of words
+# --- Execution: configurations ⟨u, ζ⟩, moves, steps (a label and its silent moves), runs of words
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A machine state and the stack, top first.
+    """A machine state and a stack, top first.
 
-    >>> here = Configuration("u0", ("A", "#"))
-    >>> here.top, str(here)
+    >>> configuration = Configuration("u0", ("A", "#"))
+    >>> configuration.top, str(configuration)
     ('A', 'u0, A #')
     """
 
@@ -185,10 +192,10 @@ class Configuration:
         """The topmost symbol, or None on the empty stack."""
         return self.stack[0] if self.stack else None
 
-    def after(self, acting: RuleOrOtherwise) -> Configuration:
-        """The configuration that a move leads to."""
-        stack = acting.replacement(self.top) + self.stack[1:]
-        return Configuration(acting.target or self.state, stack)
+    def after(self, rule: RuleOrOtherwise) -> Configuration:
+        """The configuration after a rule is applied."""
+        stack = rule.replacement(self.top) + self.stack[1:]
+        return Configuration(rule.target or self.state, stack)
 
     def __str__(self) -> str:
         return f"{self.state}, {' '.join(self.stack) or '(empty)'}"
@@ -196,7 +203,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One application of a rule (None for the machine's `otherwise`)."""
+    """One application of a rule (None for `otherwise`)."""
 
     rule: Transition | None
     before: Configuration
@@ -209,21 +216,21 @@ C_co = TypeVar("C_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class StepRecord(Generic[C_co]):
-    """One label read (None for the silent moves before the first label), and the silent moves after it.
+    """A label (None before the first label) and the silent moves after it.
 
-    The reward is the sum of the moves' rewards, undiscounted, added in order.
+    The reward is the undiscounted sum of the rewards of the moves, added in order.
     """
 
     label: Label | None
     before: C_co
     after: C_co
-    """The configuration when no silent move is left."""
+    """The configuration after the last silent move."""
     reward: float
 
 
 @dataclass(frozen=True, slots=True)
 class Step(StepRecord[Configuration]):
-    """One label read by a pushdown machine: the move it caused, and the silent ones."""
+    """A step of a pushdown machine, with its moves."""
 
     moves: tuple[Move, ...]
 
@@ -233,23 +240,26 @@ S_co = TypeVar("S_co", bound=StepRecord[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MachineRun(Displayed, Generic[S_co]):
-    """A word read from the start: the silent moves before it, one step per label, and how many labels were left unread
-    because a final state had been reached. The word is accepted if all of it was read and the last state is final."""
+    """A word read from the start, up to the first final state."""
 
     steps: tuple[S_co, ...]
+    """The step before the first label, and a step for each label."""
     unread: int
+    """The number of labels after the final state."""
     finished: bool
-    leaves_stack: bool
-    """The machine is a reward machine."""
+    """True if the last state is final."""
+    is_reward_machine: bool
+    """True if the machine has no stack."""
 
     def __repr__(self) -> str:
-        read = len(self.steps) - 1
+        labels = plural(len(self.steps) - 1, "label")
         end = "ended" if self.finished else "not ended"
-        return f"<Run on {read} label{'s' * (read != 1)}: {end} in {self.steps[-1].after}; reward {number_text(self.reward)}>"
+        after = self.after.state if self.is_reward_machine else self.after
+        return f"<MachineRun on {labels}: {end} in {after}; reward {number_text(self.reward)}>"
 
     @property
     def accepted(self) -> bool:
-        """True if all of the word was read and it ended in a final state, whatever that pays."""
+        """True if the whole word was read and the last state is final, whatever the reward."""
         return self.finished and self.unread == 0
 
     @property
@@ -258,11 +268,11 @@ class MachineRun(Displayed, Generic[S_co]):
 
     @property
     def reward(self) -> float:
-        """The reward of the whole word, undiscounted."""
+        """The undiscounted sum of the rewards."""
         return add_up(step.reward for step in self.steps)
 
     def frame(self) -> Any:
-        """A pandas `DataFrame` with a row for the start and one for each label, the stack top first."""
+        """A pandas `DataFrame` with a row for the start and a row for each label."""
         records = []
         for number, step in enumerate(self.steps):
             label = None if step.label is None else label_text(step.label)
@@ -272,24 +282,27 @@ class MachineRun(Displayed, Generic[S_co]):
 
 
 def add_up(rewards: Iterable[float]) -> float:
-    """The sum from left to right in double precision: every engine adds in this order, so they agree bit for bit."""
+    """The sum from left to right in double precision.
+
+    Every engine adds in this order, so that they agree bit for bit.
+    """
     total = 0.0
     for reward in rewards:
         total += reward
     return total
 
 
-# --- Rewards are floats, written in the shortest form that is read back as the same float
+# --- Rewards are floats, written in the shortest form that reads back as the same float
 
 
 def reward_of(value: SupportsFloat | str, where: Where | None = None) -> float:
-    """Return a reward as a float, of whatever kind the number is.
+    """Convert a number of any type to a float; raise `BadReward` if it is not finite.
 
     >>> import numpy as np
     >>> reward_of(np.float32(-0.5)), reward_of(1)
     (-0.5, 1.0)
     """
-    if not isinstance(value, str | bytes):  # float("1") is 1, but a text is not a reward
+    if not isinstance(value, str | bytes):  # float("1") would accept a text
         with suppress(TypeError, ValueError, OverflowError):
             number = float(value)
             if math.isfinite(number):
@@ -302,7 +315,7 @@ def reward_of(value: SupportsFloat | str, where: Where | None = None) -> float:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest text that is read back as the same number.
+    """The shortest text that reads back as the same number.
 
     >>> [number_text(x) for x in (1.0, -0.01, 1e5, 1000.0, 1e-7, 0.1 + 0.2)]
     ['1', '-0.01', '1e5', '1000', '1e-7', '0.30000000000000004']

@@ -1,7 +1,7 @@
-"""Tasks as context-free grammars: a machine that pays for the words of a language.
+"""Tasks defined by context-free grammars: machines that reward the words of a language.
 
-`grammar_machine` is the door (`from_grammar`). It reads the rules (`grammar_text`), numbers them
-(`productions`), and makes moves of them: top-down (`ll1`), or bottom-up with one event of look-ahead
-(`lr1`). `draft` makes the moves few and writes them as a machine, and `conflicts` says, with words that
-show it, why a grammar is neither LL(1) nor LR(1).
+`grammar_machine` is the entry point (`from_grammar`). It reads the rules (`grammar_text`), numbers
+them (`productions`), and builds a top-down parser (`ll1`), or a bottom-up parser with one event of
+lookahead (`lr1`). `language.draft` minimises its moves and writes them as a machine. `conflicts`
+explains with example words why a grammar is neither LL(1) nor LR(1).
 """

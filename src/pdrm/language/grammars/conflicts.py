@@ -1,7 +1,7 @@
-"""Words that show what is wrong with a grammar, from its leftmost derivations, the shortest words first.
+"""Example words that explain the conflicts of a grammar, found by leftmost derivation.
 
-If the same letters lead to the same symbols by two derivations, the grammar is ambiguous. If a
-word begins with another one, a task that is done as soon as it can be never sees the longer one.
+If two derivations have the same letters and remaining symbols, the grammar is ambiguous. If one
+word is a prefix of another, a task with `accept first` can never accept the longer one.
 """
 
 from __future__ import annotations
@@ -17,93 +17,103 @@ from pdrm.language.grammars.lr1 import Automaton
 from pdrm.language.grammars.productions import NO_MORE, START, Grammar, Production
 
 MAX_FORMS = 20_000
-"""Forms that are looked at."""
+"""The maximum number of forms that are searched."""
 MAX_WORD_LENGTH = 60
-"""Letters of a word that is searched for at most."""
+"""The maximum length of the words that are searched."""
 
 Word = tuple[int, ...]
 
 
 class Form(NamedTuple):
-    """A stage of a leftmost derivation: letters, symbols that are not derived yet, and the productions so far."""
+    """A stage of a leftmost derivation."""
 
     word: Word
+    """The letters so far."""
     rest: tuple[int, ...]
+    """The symbols that are not derived yet."""
     used: tuple[Production, ...]
+    """The productions so far."""
 
 
 def _derive(grammar: Grammar, symbols: tuple[int, ...]) -> Iterator[Form]:
-    """Forms of some symbols, those of the shortest words first."""
-    waiting = [(0, 0, Form((), symbols, ()))]
+    """Yield the forms that are derived from some symbols, with the shortest words first."""
+    todo = [(0, 0, Form((), symbols, ()))]
     expanded: set[tuple[Word, tuple[int, ...]]] = set()
     number = 0
-    while waiting and number < MAX_FORMS:
-        form = heappop(waiting)[-1]
+    while todo and number < MAX_FORMS:
+        form = heappop(todo)[-1]
         yield form
         if not form.rest or form[:2] in expanded:
             continue
         expanded.add(form[:2])
         first, *rest = form.rest
-        after = [
-            Form(form.word, (*way.right, *rest), (*form.used, way))
-            for way in grammar.productions[first]
+        successors = [
+            Form(form.word, (*production.right, *rest), (*form.used, production))
+            for production in grammar.productions[first]
         ]
         if grammar.is_terminal(first):
-            letters = grammar.letters.of[first]
-            after = [Form((*form.word, one), tuple(rest), form.used) for one in letters]
-        for one in after:
-            length = len(one.word) + sum(grammar.shortest[symbol].length for symbol in one.rest)
+            letters = grammar.letters.letters_of[first]
+            successors = [Form((*form.word, letter), tuple(rest), form.used) for letter in letters]
+        for successor in successors:
+            rest_length = sum(grammar.shortest[symbol].length for symbol in successor.rest)
+            length = len(successor.word) + rest_length
             if length <= MAX_WORD_LENGTH:
                 number += 1
-                heappush(waiting, (length, number, one))
+                heappush(todo, (length, number, successor))
 
 
 def _shortest_word(grammar: Grammar, symbols: tuple[int, ...]) -> Word:
     """The shortest word of some symbols."""
     word: list[int] = []
-    waiting = list(reversed(symbols))
-    while waiting:
-        symbol = waiting.pop()
+    todo = list(reversed(symbols))
+    while todo:
+        symbol = todo.pop()
         if grammar.is_terminal(symbol):
-            word.append(min(grammar.letters.of[symbol]))
+            word.append(min(grammar.letters.letters_of[symbol]))
         else:
-            waiting += reversed(grammar.shortest[symbol].production.right)
+            todo += reversed(grammar.shortest[symbol].production.right)
     return tuple(word)
 
 
 def explain(automaton: Automaton, rules: Mapping[str, Definition]) -> Undecidable:
-    """Describe what is wrong with a grammar whose parser has conflicts."""
+    """The error for a grammar whose parser has conflicts."""
     grammar = automaton.grammar
     spell = grammar.letters.spell
     names = [*grammar.names, START]
 
     def locate(symbol: int) -> Where:
-        """The place of a rule, or of the first one that holds a group or repetition."""
+        """The position of a rule, or of the first rule that contains a group or repetition."""
         name = names[symbol]
-        holding = (rule for rule in rules.values() if name in str(rule.inner))
-        return rules.get(name, next(holding, rules[START])).where
+        containing = (rule for rule in rules.values() if name in str(rule.inner))
+        return rules.get(name, next(containing, rules[START])).where
 
-    two = _find_ambiguity(grammar, automaton.whole.right)
-    if two is not None:
-        first, second = two
+    ambiguity = _find_ambiguity(grammar, automaton.whole.right)
+    if ambiguity is not None:
+        first, second = ambiguity
         pairs = zip_longest(first.used, second.used)
-        symbol = next((other or one).left for one, other in pairs if one != other)
-        whole = spell(*first.word, *_shortest_word(grammar, first.rest))
-        fault = f"the word `{whole or '(empty)'}` has two derivations, which differ in `{names[symbol]}`"
-        fix = "write the rules so that each word has one derivation"
-        error = Undecidable(fault, where=locate(symbol), fix=fix)
-        error.words = (whole, whole)
+        symbol = next((right or left).left for left, right in pairs if left != right)
+        word = spell(*first.word, *_shortest_word(grammar, first.rest))
+        error = Undecidable(
+            f"the word `{word or '(empty)'}` has two derivations, "
+            f"which differ in `{names[symbol]}`",
+            where=locate(symbol),
+            fix="write the rules so that each word has one derivation",
+        )
+        error.words = (word, word)
         return error
     number, letter = automaton.find_conflicts()[0]
     symbol = automaton.states[number].reduce[letter][0].left
-    after = "at the end of the word" if letter == NO_MORE else f"at `{spell(letter)}`"
-    fault = f"{after}, one event of look-ahead does not say if `{names[symbol]}` is complete"
-    fix = 'if two alternatives begin alike, factor out the common beginning: `"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`'
-    return Undecidable(fault, where=locate(symbol), fix=fix)
+    position = "at the end of the word" if letter == NO_MORE else f"at `{spell(letter)}`"
+    return Undecidable(
+        f"{position}, one event of lookahead does not determine if `{names[symbol]}` is complete",
+        where=locate(symbol),
+        fix="if two alternatives start alike, factor out the common start: "
+        '`"a" ("b" | "c")` instead of `"a" "b" | "a" "c"`',
+    )
 
 
 def _find_ambiguity(grammar: Grammar, symbols: tuple[int, ...]) -> tuple[Form, Form] | None:
-    """Two derivations of the same letters and symbols, if they are found."""
+    """Two derivations of the same letters and remaining symbols, or None."""
     known: dict[tuple[Word, tuple[int, ...]], Form] = {}
     for form in _derive(grammar, symbols):
         other = known.setdefault(form[:2], form)
@@ -113,7 +123,7 @@ def _find_ambiguity(grammar: Grammar, symbols: tuple[int, ...]) -> tuple[Form, F
 
 
 def find_prefix_word(grammar: Grammar) -> tuple[Word, Word] | None:
-    """Two short words, the first of which is a prefix of the second."""
+    """Two short words of which the first is a prefix of the second, or None."""
     words: set[Word] = set()
     for form in _derive(grammar, (grammar.start,)):
         if not form.rest:

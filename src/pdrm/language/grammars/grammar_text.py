@@ -1,11 +1,11 @@
-"""Context-free grammars as they are written, in Lark's notation.
+"""The text of context-free grammars, in Lark's notation.
 
     start: pair*
     pair: "open" pair* "close"
 
-Alternatives `|`, groups `( )`, `?`, `*`, `+`, `[ ]` (may be left out) and `~ 2..3` (two or three
-times). A double-quoted text is an event, or a guard as in a `.pdrm` rule: `"u & !t"`. Nothing else
-of Lark is known: there are no characters here, only events.
+The operators are `|`, `( )`, `?`, `*`, `+`, `[ ]` (optional) and `~ 2..3` (two or three times). A
+double-quoted text is an event, or a guard as in a `.pdrm` rule: `"u & !t"`. Other features of Lark,
+which are about characters, are not supported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A rule by its name."""
+    """The name of a rule."""
 
     name: str
     where: Where = field(compare=False)
@@ -47,7 +47,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after the other."""
+    """A sequence of expressions."""
 
     parts: tuple[Expression, ...]
 
@@ -57,7 +57,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """One of several."""
+    """A choice between expressions."""
 
     parts: tuple[Expression, ...]
 
@@ -67,7 +67,7 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """From `least` to `most` times (None for no limit)."""
+    """A repetition from `least` to `most` times (None for no limit)."""
 
     inner: Expression
     least: int
@@ -89,7 +89,7 @@ def _grouped(inner: Expression) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A rule: a name and the expression that it stands for."""
+    """A rule of a grammar."""
 
     name: str
     inner: Expression
@@ -103,15 +103,15 @@ TOKEN = re.compile(
     r"|(?P<sign>\.\.|[:|()\[\]*+?~])|(?P<odd>->|\S))"
 )
 MAX_TOKENS = 4 * MAX_SYMBOLS
-"""Words and signs of a grammar at most."""
+"""The maximum number of words and signs of a grammar."""
 MAX_TIMES = 1_000
-"""Times that `~` may repeat."""
+"""The maximum number of repetitions by `~`."""
 SHAPE = 'write rules such as `pair: "open" pair* "close"`, with events in double quotes'
 EXPRESSION = 'write events in double quotes: `"a" ("b" | "c")*`'
 
 
 def read_rules(lines: Iterable[Line], file: str) -> dict[str, Definition]:
-    """The rules in some lines, by name.
+    """Read the rules of a grammar, by name.
 
     >>> rules = read_rules([Line("t.grammar", 1, 'start: ("a" | "b")+ rest?')], "t.grammar")
     >>> str(rules["start"].inner)
@@ -123,14 +123,17 @@ def read_rules(lines: Iterable[Line], file: str) -> dict[str, Definition]:
         rule = parser.rule()
         if rule.name in rules:
             first = rules[rule.name].where.line
-            fault = f"a second rule `{rule.name}`; the first is on line {first}"
-            raise DuplicateName(fault, where=rule.where, fix="join them with `|`, or rename one")
+            raise DuplicateName(
+                f"a second rule `{rule.name}`; the first is on line {first}",
+                where=rule.where,
+                fix="join them with `|`, or rename one",
+            )
         rules[rule.name] = rule
     return rules
 
 
 def read_expression(lines: Iterable[Line], file: str) -> Expression:
-    """The expression in some lines, without rules: a regular expression over events.
+    """Read a regular expression over events.
 
     >>> print(read_expression([Line("t.regex", 1, '"a" ("b" | "c")* "d"')], "t.regex"))
     "a" ("b" | "c")* "d"
@@ -138,9 +141,11 @@ def read_expression(lines: Iterable[Line], file: str) -> Expression:
     parser = _GrammarParser(scan(lines, file, TOKEN, MAX_TOKENS))
     for token in parser.tokens:
         if token.kind == "name":
-            fault = f"`{token.text}` is not in quotes"
-            fix = f'write events in double quotes: `"{token.text}"` (only a grammar has rules)'
-            raise BadGrammar(fault, where=token.where, fix=fix)
+            raise BadGrammar(
+                f"`{token.text}` is not in quotes",
+                where=token.where,
+                fix=f'write events in double quotes: `"{token.text}"` (only a grammar has rules)',
+            )
     parser.shape = EXPRESSION
     inner = parser.alternatives()
     if not parser.at_end:
@@ -152,30 +157,32 @@ class _GrammarParser(Cursor):
     """Reads rules and expressions from left to right."""
 
     indent = 0
-    """Column of the rule that is read: the next rule begins there, or further left."""
+    """The column of the current rule. The next rule starts there, or further left."""
 
     shape = SHAPE
-    """The fix of what does not belong where it stands."""
+    """The fix for an unexpected token."""
 
     def fail(self) -> None:
-        token = self.here
-        fault = f"`{token.text}` does not belong here" if token.text else "something is missing"
-        raise BadGrammar(fault, where=token.where, fix=self.shape)
+        token = self.current
+        raise BadGrammar(
+            f"unexpected `{token.text}`" if token.text else "unexpected end",
+            where=token.where,
+            fix=self.shape,
+        )
 
     def rule(self) -> Definition:
-        name = self.here
-        if not self._begins_line():
+        name = self.current
+        if not self._starts_line():
             self.fail()
         if name.kind == "name":
             self.next()
         if name.kind != "name" or not self.take(":"):
-            fault = "a rule begins with its name and a colon"
-            raise BadGrammar(fault, where=name.where, fix=SHAPE)
+            raise BadGrammar("a rule starts with its name and a colon", where=name.where, fix=SHAPE)
         self.indent = name.where.column
         return Definition(name.text, self.alternatives(), name.where)
 
-    def _begins_line(self) -> bool:
-        where = self.here.where
+    def _starts_line(self) -> bool:
+        where = self.current.where
         return not where.text[: where.column - 1].strip()
 
     def alternatives(self) -> Expression:
@@ -191,10 +198,10 @@ class _GrammarParser(Cursor):
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def _ends_sequence(self) -> bool:
-        token = self.here
+        token = self.current
         if token.kind not in ("name", "string") and token.text not in ("(", "["):
             return True
-        if self.depth or not self._begins_line():
+        if self.depth or not self._starts_line():
             return False
         names_rule = self.tokens[self.position + 1].text == ":"
         return names_rule or token.where.column <= self.indent
@@ -218,24 +225,28 @@ class _GrammarParser(Cursor):
             inner = self.alternatives()
         closing = ")" if opened.text == "(" else "]"
         if not self.take(closing):
-            fix = f"close the `{opened.text}`"
-            raise BadGrammar(f"a `{closing}` is missing", where=opened.where, fix=fix)
+            raise BadGrammar(
+                f"a `{closing}` is missing", where=opened.where, fix=f"close the `{opened.text}`"
+            )
         return inner if opened.text == "(" else _repeat(inner, 0, 1)
 
     def _times(self, sign: Token) -> tuple[int, int]:
-        """The numbers after `~`."""
+        """Read the numbers after `~`."""
         numbers = [self.next()]
         if self.take(".."):
             numbers.append(self.next())
-        times = [int(one.text) for one in numbers if one.kind == "number"]
+        times = [int(token.text) for token in numbers if token.kind == "number"]
         if len(times) < len(numbers) or not times[0] <= times[-1] <= MAX_TIMES or not times[-1]:
-            fix = f"write ~ 3, or ~ 1..3; {MAX_TIMES} is the most"
-            raise BadGrammar("this is not a number of times", where=sign.where, fix=fix)
+            raise BadGrammar(
+                "invalid number of repetitions",
+                where=sign.where,
+                fix=f"write ~ 3, or ~ 1..3, with at most {MAX_TIMES}",
+            )
         return times[0], times[-1]
 
 
 def _repeat(inner: Expression, least: int, most: int | None) -> Repeat:
-    """Join two repetitions if they mean the same words: `(a+)?` is `a*`."""
+    """Repeat an expression, and simplify nested repetitions: `(a+)?` is `a*`."""
     if isinstance(inner, Repeat) and {(inner.least, inner.most), (least, most)} <= SUFFIXES.keys():
         limit = 1 if inner.most == most == 1 else None
         return Repeat(inner.inner, inner.least * least, limit)
@@ -250,10 +261,16 @@ def _guard_of(token: Token) -> Guard:
     try:
         guard = read_guard(Line(where.file, where.line, " " * where.column + text))
     except PdrmError as error:
-        place = where if error.where is None else replace(error.where, text=where.text)
-        fix = 'write an event, as in `"open"`, or a guard, as in `"open & !key"`'
-        raise BadGrammar(error.message, where=place, fix=fix) from error
+        position = where if error.where is None else replace(error.where, text=where.text)
+        raise BadGrammar(
+            error.message,
+            where=position,
+            fix='write an event, as in `"open"`, or a guard, as in `"open & !key"`',
+        ) from error
     if isinstance(guard, Silent):
-        fix = "leave it away: an empty alternative reads nothing"
-        raise BadGrammar("`eps` is not an event", where=where, fix=fix)
+        raise BadGrammar(
+            "`eps` is not an event",
+            where=where,
+            fix="remove it: an empty alternative reads nothing",
+        )
     return guard

@@ -1,8 +1,8 @@
-"""LR(1) parsers (Knuth 1965): the automaton of items, and the pushdown machine that reads bottom-up by it.
+"""LR(1) parsers (Knuth 1965): the automaton of items, and the moves of a bottom-up parser.
 
-An item is a production with a dot; a state is items, each with the letters that may follow it (its
-lookahead). So the state on top of the stack says at once if the word read so far is in the
-language, however deep the reductions that would show it.
+An item is a production with a dot. A state is a set of items, each with the letters that can follow
+it (its lookahead). So the state on top of the stack determines whether the word so far is in the
+language, without making the pending reductions.
 """
 
 from __future__ import annotations
@@ -11,52 +11,55 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pdrm.errors import BadGrammar
-from pdrm.language.draft import DraftMove, Head, State, Symbol
+from pdrm.language.draft import DraftHead, DraftMove, State, Symbol
 from pdrm.language.grammars.productions import NO_MORE, Grammar, Production
 from pdrm.language.source import limit
 from pdrm.language.task_text import DONE, IGNORE, LOST, TaskOptions, add_rewards
 
 MAX_STATES = 2_000
-"""States of a parser at most."""
+"""The maximum number of states of a parser."""
 READ = "read"
 
 Item = tuple[Production, int]
-"""A production, and the number of its symbols before the dot."""
+"""A production, and the number of symbols before the dot."""
 Items = dict[Item, frozenset[int]]
 """Items with their lookahead."""
 
 
 @dataclass(slots=True)
 class ParserState:
-    """Items, and what they do: shift a letter, reduce by productions, go to a state after a symbol."""
+    """A state of the parser, with its actions."""
 
     kernel: Items
-    begins: bool
-    """True if nothing may have been read yet: then the empty word does not end here."""
+    is_initial: bool
+    """True if no letter may have been read yet. Then the empty word is not accepted here."""
     closure: Items = field(default_factory=dict)
     shift: dict[int, int] = field(default_factory=dict)
+    """The next state after shifting a letter."""
     reduce: dict[int, list[Production]] = field(default_factory=dict)
+    """The productions to reduce by if a letter follows."""
     goto: dict[int, int] = field(default_factory=dict)
-    paid: dict[int, float] = field(default_factory=dict)
+    """The next state after a nonterminal."""
+    rewards: dict[int, float] = field(default_factory=dict)
     """The reward for shifting a letter."""
 
     def only_reduction(self) -> Production | None:
-        """The production that is reduced whatever comes, if that is the only thing to do."""
-        ways = {way for found in self.reduce.values() for way in found}
-        return ways.pop() if len(ways) == 1 and not self.shift else None
+        """The production, if the only action is to reduce by it (otherwise None)."""
+        productions = {production for found in self.reduce.values() for production in found}
+        return productions.pop() if len(productions) == 1 and not self.shift else None
 
 
 class Automaton:
-    """The states of the parser, the first one numbered 0."""
+    """The states of the parser. The initial state is number 0."""
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
         right = (grammar.start,) if grammar.end == NO_MORE else (grammar.start, grammar.end)
         self.whole = Production(len(grammar.names), right, 0.0)
-        """The production of the whole word."""
+        """The production of a complete word."""
         self.states: list[ParserState] = []
         self.numbers: dict[object, int] = {}
-        self._add({(self.whole, 0): frozenset([NO_MORE])}, begins=True)
+        self._add({(self.whole, 0): frozenset([NO_MORE])}, is_initial=True)
         for state in self.states:
             self._complete(state)
         complete = {n for n, state in enumerate(self.states) if n and NO_MORE in state.reduce}
@@ -68,53 +71,54 @@ class Automaton:
             for n in complete
             if len(self.states[n].closure) > 1 or frozenset(self.states[n].kernel) not in others
         }
-        """States in which the word is complete, so that no more is read; not those that reduce the
-        same production whatever comes, here and in other contexts."""
+        """The states that accept and read no further letter, except those whose only reduction is
+        the same in every context."""
 
     def find_conflicts(self) -> list[tuple[int, int]]:
-        """The states and letters with several things to do."""
+        """The states and letters with more than one action."""
         return [
             (number, letter)
             for number, state in enumerate(self.states)
-            for letter, ways in state.reduce.items()
-            if len(ways) > 1 or letter in state.shift
+            for letter, productions in state.reduce.items()
+            if len(productions) > 1 or letter in state.shift
         ]
 
-    def _add(self, kernel: Items, begins: bool = False) -> int:
-        """The number of the state with this kernel, which may be new."""
-        key = frozenset(kernel.items()), begins
+    def _add(self, kernel: Items, is_initial: bool = False) -> int:
+        """Return the number of the state with this kernel; add the state if it is new."""
+        key = frozenset(kernel.items()), is_initial
         number = self.numbers.setdefault(key, len(self.states))
         if number == len(self.states):
-            self.states.append(ParserState(kernel, begins))
+            self.states.append(ParserState(kernel, is_initial))
             limit(len(self.states), MAX_STATES, "states of a bottom-up parser")
         return number
 
     def _close(self, kernel: Items) -> Items:
-        """A kernel with all items that its next symbols can begin with."""
+        """The closure of a kernel."""
         closure = dict(kernel)
-        waiting = list(kernel)
-        while waiting:
-            production, dot = item = waiting.pop()
+        todo = list(kernel)
+        while todo:
+            production, dot = item = todo.pop()
             rest = production.right[dot:]
             if not rest or self.grammar.is_terminal(rest[0]):
                 continue
             follow = self.grammar.first_of(rest[1:])
             if self.grammar.all_nullable(rest[1:]):
                 follow |= closure[item]
-            for way in self.grammar.productions[rest[0]]:
-                known = closure.get((way, 0))
+            for next_production in self.grammar.productions[rest[0]]:
+                next_item = next_production, 0
+                known = closure.get(next_item)
                 if known is None or not follow <= known:
-                    closure[way, 0] = follow | (known or frozenset())
-                    waiting.append((way, 0))
+                    closure[next_item] = follow | (known or frozenset())
+                    todo.append(next_item)
         return closure
 
     def _complete(self, state: ParserState) -> None:
-        """Find what a state does, and the states that it leads to."""
+        """Compute the actions of a state, and add the next states."""
         items = state.closure = self._close(state.kernel)
         for (production, dot), follow in items.items():
             for letter in sorted(follow) if dot == len(production.right) else ():
                 state.reduce.setdefault(letter, []).append(production)
-        ended = NO_MORE in state.reduce and not state.begins
+        ended = NO_MORE in state.reduce and not state.is_initial
         if ended:  # the word is complete
             state.reduce = {NO_MORE: state.reduce[NO_MORE]}
             only = frozenset([NO_MORE])
@@ -126,42 +130,45 @@ class Automaton:
                 moved[production, dot + 1] = follow
         for symbol in sorted(after):
             if not self.grammar.is_terminal(symbol):
-                begins = state.begins and self.grammar.is_nullable(symbol)
-                state.goto[symbol] = self._add(after[symbol], begins)
+                is_initial = state.is_initial and self.grammar.is_nullable(symbol)
+                state.goto[symbol] = self._add(after[symbol], is_initial)
         if not ended:
             self._shift(state, after)
 
     def _shift(self, state: ParserState, after: dict[int, Items]) -> None:
-        """Find the states after letters, each of which may be several terminals."""
+        """Add the states after each letter. A letter can be several terminals."""
         letters = self.grammar.letters
         by_letter: dict[int, Items] = {}
         for symbol in filter(self.grammar.is_terminal, sorted(after)):
-            paid = self.grammar.rewards[symbol]
-            for letter in letters.of[symbol]:
+            reward = self.grammar.rewards[symbol]
+            for letter in letters.letters_of[symbol]:
                 by_letter.setdefault(letter, {}).update(after[symbol])
-                if state.paid.setdefault(letter, paid) != paid:
-                    fault = f"label `{letters.spell(letter)}` is two events, which pay differently"
-                    fix = "pay both alike, or make rules of them and pay for those"
-                    raise BadGrammar(fault, fix=fix)
+                if state.rewards.setdefault(letter, reward) != reward:
+                    raise BadGrammar(
+                        f"label `{letters.spell(letter)}` is two events with different rewards",
+                        fix="use the same reward for both, or put them in rules and reward these",
+                    )
         state.shift = {letter: self._add(by_letter[letter]) for letter in sorted(by_letter)}
 
 
-# --- The machine
+# --- The moves
 
 
 class Reduction(NamedTuple):
-    """Being in the middle of a reduction: the nonterminal, the letter that decided it (None: none
-    was read for it), and the number of symbols that are still to be popped."""
+    """A machine state in the middle of a reduction."""
 
     left: int
+    """The nonterminal."""
     letter: int | None
+    """The letter that determined the reduction (None if no letter was read)."""
     pops: int
+    """The number of symbols that are still to be popped."""
 
 
 class BottomUp:
-    """The moves of a parser without conflicts. Stack symbols are its states.
+    """The moves of a parser without conflicts. The stack symbols are the states of the parser.
 
-    A reduction pops silently; if the next letter decides it, the machine's state remembers that.
+    A reduction pops silently. If a letter determines it, the machine state stores the letter.
     """
 
     def __init__(self, automaton: Automaton, options: TaskOptions) -> None:
@@ -169,15 +176,17 @@ class BottomUp:
         self.automaton = automaton
         self.states = automaton.states
         self.options = options
-        self.start: Head = READ, 0
-        self.pays = any(one.reward for found in self.grammar.productions for one in found)
+        self.start: DraftHead = READ, 0
+        self.has_rewards = any(
+            production.reward for found in self.grammar.productions for production in found
+        )
 
-    def moves(self, head: Head) -> list[DraftMove]:
-        """Read at the parser state on top, or continue a reduction."""
+    def moves(self, head: DraftHead) -> list[DraftMove]:
+        """Read a letter, or continue a reduction."""
         state, top = head
         if isinstance(state, Reduction):
             return self._reduce(state, top)
-        if top in self.automaton.ends and not self.pays:
+        if top in self.automaton.ends and not self.has_rewards:
             return [DraftMove(None, DONE, (top,), self.options.reward)]
         only = self.states[top].only_reduction() if top else None
         if only is not None:
@@ -190,46 +199,46 @@ class BottomUp:
         return [move for move in moves if move is not None]
 
     def _act(self, number: int, letter: int, move: DraftMove) -> DraftMove | None:
-        """Let a move shift a letter in a state of the parser, or begin a reduction by it."""
+        """Extend a move by the action for a letter (None if there is none)."""
         state = self.states[number]
         if letter in state.reduce:
             return self._begin(state.reduce[letter][0], letter, move)
         after = state.shift.get(letter)
         if after is None:
             return None
-        paid = add_rewards(move.reward, state.paid[letter])
+        reward = add_rewards(move.reward, state.rewards[letter])
         if after in self.automaton.ends and self.automaton.whole.right[1:]:
-            return move._replace(target=DONE, reward=add_rewards(paid, self.options.reward))
-        return move._replace(push=(after, *move.push), reward=paid)
+            return move._replace(target=DONE, reward=add_rewards(reward, self.options.reward))
+        return move._replace(push=(after, *move.push), reward=reward)
 
     def _begin(self, production: Production, letter: int | None, move: DraftMove) -> DraftMove:
-        """Let a move begin a reduction."""
+        """Extend a move by the start of a reduction."""
         target: State = Reduction(production.left, letter, len(production.right))
-        paid = production.reward
+        reward = production.reward
         if production == self.automaton.whole:
             target = DONE
-            paid = self.options.reward
-        return move._replace(target=target, reward=add_rewards(move.reward, paid))
+            reward = self.options.reward
+        return move._replace(target=target, reward=add_rewards(move.reward, reward))
 
     def _reduce(self, reduction: Reduction, top: int) -> list[DraftMove]:
-        """Pop a symbol, or go to the state after the nonterminal."""
+        """Pop a symbol, or push the state after the nonterminal."""
         left, letter, pops = reduction
         if pops:
             return [DraftMove(None, reduction._replace(pops=pops - 1), (), 0.0)]
         after = self.states[top].goto.get(left)
-        if after is None:  # no stack has this state there
+        if after is None:  # unreachable
             return []
         read = DraftMove(None, READ, (after, top), 0.0)
         move = None if letter is None else self._act(after, letter, read)
         if move is None and letter not in (None, NO_MORE) and self.options.fail != IGNORE:
-            return [read._replace(target=LOST, reward=self.options.paid_for_failing)]
+            return [read._replace(target=LOST, reward=self.options.fail_reward)]
         return [move or read]
 
     def name_state(self, state: State) -> str:
-        """The nonterminal of a reduction."""
+        """A name: the nonterminal of a reduction."""
         return self.grammar.names[state.left] if isinstance(state, Reduction) else str(state)
 
     def name_symbol(self, symbol: Symbol) -> str:
-        """The symbol before the dot of an item."""
+        """A name: the symbol before the dot of an item."""
         production, dot = list(self.states[symbol].kernel)[-1]
         return self.grammar.names[production.right[dot - 1]]

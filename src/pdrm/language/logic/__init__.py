@@ -1,5 +1,5 @@
-"""Tasks as regular expressions and temporal formulas: sets of words that finitely many states decide.
+"""Tasks defined by regular expressions and temporal formulas: regular sets of words.
 
-`regular_expressions` (`from_regex`) and `temporal_logic` (`from_ltlf`; its formulas and the Declare patterns are read in `temporal_formulas`) each
-work out an automaton, of which `acceptors` makes a reward machine.
+`regular_expressions` (`from_regex`) and `temporal_logic` (`from_ltlf`) compute an automaton, from
+which `acceptors` builds a reward machine. `temporal_formulas` reads formulas and Declare patterns.
 """

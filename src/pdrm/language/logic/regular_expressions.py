@@ -1,9 +1,9 @@
-"""Regular expressions over events become reward machines.
+"""Reward machines from regular expressions over events.
 
-`"a" ("b" | "c")* "d"`: an event in double quotes, or a guard such as `"a & !t"`, reads a label for
-which it holds; `|`, groups, `?`, `*`, `+`, `[ ]` and `~ 2..3` are as in grammars. An expression is a grammar of one
-rule that does not refer to itself: the state of the machine is the set of what may still be to come
-(Antimirov 1996), and there are finitely many.
+In `"a" ("b" | "c")* "d"`, an event in double quotes, or a guard such as `"a & !t"`, reads a label
+that satisfies it. `|`, groups, `?`, `*`, `+`, `[ ]` and `~ 2..3` are as in grammars. An expression
+is a grammar with one rule that does not refer to itself. A state is the set of the possible
+remainders of the word, and there are finitely many (Antimirov 1996).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pdrm.language.grammars.grammar_text import EXPRESSION, Definition, read_exp
 from pdrm.language.grammars.productions import START, Grammar
 from pdrm.language.logic.acceptors import Acceptor, reward_machine
 from pdrm.language.source import limit
-from pdrm.language.task_text import TaskOptions, TaskText, placing, read_task_text
+from pdrm.language.task_text import TaskOptions, TaskText, read_task_text, with_default_location
 from pdrm.machines.pushdown import PushdownRewardMachine
 
 MAX_FORM_SYMBOLS = 1_000 * MAX_SYMBOLS
-"""Symbols of all forms at most."""
+"""The maximum number of symbols of all forms."""
 
 
 def from_regex(
@@ -35,21 +35,22 @@ def from_regex(
     events: Iterable[str] = (),
     exclusive: Iterable[Iterable[str]] | None = None,
 ) -> PushdownRewardMachine:
-    """Make the reward machine of a regular expression over events, in the notation of grammars.
+    """Build a reward machine from a regular expression over events, in the notation of grammars.
 
     Args:
         expression: Events in double quotes, with `|`, groups, `?`, `*`, `+`, `[ ]` and `~ 2..3`.
-        accept: `"first"`: the task is done as soon as the labels read so far, at least one, are a
-            word of the expression. `"end"`: when the event `end` is read after a word.
+        accept: `"first"`: the task is done as soon as the labels so far, at least one, are a word
+            of the expression. `"end"`: it is done when the event `end` is read after a word.
         name: The name of the machine.
-        reward: Paid when the task is done.
-        fail: What the first label does with which no word continues. A number is paid, and ends the
-            episode in the final state `lost`; by default the machine stays in `lost`, which is not
-            final; `"ignore"` skips the label.
-        step: Paid for every label.
-        events: More events that labels may hold. A label that nothing in the expression reads is
-            skipped.
-        exclusive: Groups of events of which a label holds at most one (default: one group of all).
+        reward: The reward for completing the task.
+        fail: The effect of the first label that no word can continue with. A number is given as
+            reward, and the episode ends in the final state `lost`. By default the machine stays in
+            `lost`, which is not final. `"ignore"` skips the label.
+        step: The reward for every label.
+        events: More events that labels can contain. A label that satisfies no guard of the
+            expression is skipped.
+        exclusive: Groups of events of which a label contains at most one (default: one group of
+            all).
 
     Example:
         >>> from pdrm.language import parse_word
@@ -62,35 +63,35 @@ def from_regex(
 
 
 def build(task: TaskText) -> PushdownRewardMachine:
-    """The machine of a task's text."""
+    """Build the machine of a task."""
     if not task.body:
         raise BadGrammar("the expression is empty", where=Where(task.file), fix=EXPRESSION)
     where = task.body[0].at(1)
     expression = read_expression(task.body, task.file)
     translation = Translation(task, {START: Definition(START, expression, where)})
-    with placing(where, translation.places):
+    with with_default_location(where, translation.places):
         acceptor = _explore(translation.expand(lr=False))
         return reward_machine(acceptor, task.name, task.options, where)
 
 
 Form = tuple[int, ...]
-"""Grammar symbols that are still to come."""
+"""The remaining symbols of a word."""
 
 
 def _derive(grammar: Grammar, forms: Iterable[Form]) -> list[Form]:
-    """The forms, and all that come of them before an event is read."""
-    found = dict.fromkeys(forms)
-    for form in (order := list(found)):
+    """The forms that can be derived without reading an event."""
+    known = dict.fromkeys(forms)
+    for form in (order := list(known)):
         for production in grammar.productions[form[0]] if form else ():
-            after = production.right + form[1:]
-            if after not in found:
-                found[after] = None
-                order.append(after)
+            derived = production.right + form[1:]
+            if derived not in known:
+                known[derived] = None
+                order.append(derived)
     return order
 
 
 def _explore(grammar: Grammar) -> Acceptor:
-    """The acceptor whose states are sets of forms; labels that nothing reads are skipped."""
+    """Build the acceptor whose states are sets of forms. Labels that no guard reads are skipped."""
     letters = grammar.letters
     start: frozenset[Form] = frozenset([(grammar.start,)])
     numbers = {start: 0}
@@ -101,17 +102,17 @@ def _explore(grammar: Grammar) -> Acceptor:
         derived = _derive(grammar, state)
         reads = [form for form in derived if form and grammar.is_terminal(form[0])]
 
-        def lead(held: Hashable, reads: list[Form] = reads) -> Hashable:
-            """The state after a label for which some guards hold."""
-            if not isinstance(held, int) or not held:
+        def next_state(guards: Hashable, reads: list[Form] = reads) -> Hashable:
+            """The state after a label for which these guards hold."""
+            if not isinstance(guards, int) or not guards:
                 return None
-            after = frozenset(form[1:] for form in reads if held >> form[0] & 1)
+            after = frozenset(form[1:] for form in reads if guards >> form[0] & 1)
             if after not in numbers:
                 numbers[after] = len(order)
                 order.append(after)
             return numbers[after]
 
-        moves.append(letters.sets.rename_leaves(letters.holding, lead, {}))
+        moves.append(letters.sets.rename_leaves(letters.holding, next_state, {}))
         accepting.append(() in derived)
         size += sum(map(len, derived))
         limit(len(order), MAX_AUTOMATON_STATES, "states")

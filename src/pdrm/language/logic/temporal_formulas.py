@@ -1,10 +1,10 @@
-"""Formulas of linear temporal logic on finite traces, with past, and the Declare patterns.
+"""Formulas of linear temporal logic on finite traces, with past operators and Declare patterns.
 
-`G(call -> F answer)`: events, `true`, `false`, `! & | -> <->`, the future operators `X` (next), `WX`
-or `N` (next, if there is one), `F`, `G`, `U`, `W`, `R`, `M`, the past operators `Y` (yesterday), `Z`
-(yesterday, if there was one), `O`, `H`, `S`, `T`, the places `first` and `last`, and patterns by
-name, `response(call, answer)`. An event that is called like an operator stands in double quotes. A
-formula is kept in the few operators that the others are short for: not, and, X, U, Y, S.
+`G(call -> F answer)` consists of events, `true`, `false`, the operators `! & | -> <->`, the future
+operators `X` (next), `WX` or `N` (weak next), `F`, `G`, `U`, `W`, `R`, `M`, and the past operators
+`Y` (yesterday), `Z` (weak yesterday), `O`, `H`, `S`, `T`. `first` and `last` hold at the first and
+last label. Patterns are called by name: `response(call, answer)`. An event with the name of an
+operator is written in double quotes. Formulas are reduced to the operators not, and, X, U, Y, S.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from pdrm.files import MAX_FORMULA_DEPTH, MAX_FORMULA_LENGTH
 from pdrm.language.source import Cursor, Line, Token, scan, split_lines
 from pdrm.machines.guards import NAME
 from pdrm.machines.machine import RESERVED_EVENTS
+from pdrm.wording import plural
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Temporal:
-    """A formula: an event, or an operator (`true ! & X U Y S`) and what it is of; made by `temporal`.
+    """A formula: an event, or an operator (`true ! & X U Y S`) with operands.
+
+    Created by `temporal`.
 
     >>> a, b = temporal("event", name="a"), temporal("event", name="b")
     >>> dual(eventually)(a) is negate(until(HOLDS, negate(a)))
@@ -38,31 +41,31 @@ class Temporal:
 
 @cache
 def temporal(operator: str, parts: tuple[Temporal, ...] = (), name: str = "") -> Temporal:
-    """A formula; equal ones are one object, so that one in which parts occur many times stays small."""
+    """Hash-consed constructor: equal formulas are the same object, so subformulas are shared."""
     return Temporal(operator, parts, name)
 
 
 def subformulas(formula: Temporal) -> list[Temporal]:
-    """The formula and its parts, each once, parts before what they are parts of."""
-    found: dict[Temporal, None] = {}
+    """All subformulas, each after its own parts."""
+    order: dict[Temporal, None] = {}
     todo = [formula]
     while todo:
-        here = todo[-1]
-        waiting = [part for part in reversed(here.parts) if part not in found]
-        if waiting and here not in found:
-            todo += waiting
+        current = todo[-1]
+        missing = [part for part in reversed(current.parts) if part not in order]
+        if missing and current not in order:
+            todo += missing
         else:
-            found[todo.pop()] = None
-    return list(found)
+            order[todo.pop()] = None
+    return list(order)
 
 
-# --- The few operators, and what is short for them
+# --- The primitive operators, and abbreviations
 
 HOLDS = temporal("true")
 
 
 def negate(part: Temporal) -> Temporal:
-    """The negation; of a negation, what it negates."""
+    """The negation, without double negation."""
     return part.parts[0] if part.operator == "!" else temporal("!", (part,))
 
 
@@ -70,7 +73,7 @@ FAILS = negate(HOLDS)
 
 
 def both(*parts: Temporal) -> Temporal:
-    """The conjunction, without what is written twice."""
+    """The conjunction, without duplicates."""
     flat: dict[Temporal, None] = {}
     for part in parts:
         flat |= dict.fromkeys(part.parts if part.operator == "&" else [part])
@@ -84,12 +87,12 @@ Operator = Callable[..., Temporal]
 
 
 def dual(operator: Operator) -> Operator:
-    """The operator that says the same of negations, negated: `G` of `F`."""
+    """The De Morgan dual of an operator, for example `G` from `F`."""
     return lambda *parts: negate(operator(*map(negate, parts)))
 
 
 def _operator(name: str) -> Operator:
-    """An operator of which its last part is left if that never holds; of two parts, also if it always does."""
+    """An operator that simplifies to its last operand if that is false (or, if binary, true)."""
 
     def make(*parts: Temporal) -> Temporal:
         if parts[-1] == FAILS or parts[1:] == (HOLDS,):
@@ -101,15 +104,15 @@ def _operator(name: str) -> Operator:
 
 either = dual(both)
 after = _operator("X")
-"""There is a next label, and it holds there."""
+"""There is a next label, and the formula holds there."""
 before = _operator("Y")
-"""There was a label before, and it held there."""
+"""There is a previous label, and the formula holds there."""
 
 
 until = _operator("U")
-"""`until(part, goal)`: the goal holds here or later, and the part until then."""
+"""`until(part, goal)`: the goal holds now or later, and the part holds until then."""
 since = _operator("S")
-"""`since(part, goal)`: the goal held here or before, and the part since then."""
+"""`since(part, goal)`: the goal holds now or earlier, and the part has held since then."""
 
 
 def eventually(goal: Temporal) -> Temporal:
@@ -146,16 +149,14 @@ BINARY: dict[str, Operator] = {
     **TEMPORAL_BINARY,
     "&": both,
     "|": either,
-    "->": lambda one, other: either(negate(one), other),
-    "<->": lambda one, other: either(both(one, other), both(negate(one), negate(other))),
+    "->": lambda left, right: either(negate(left), right),
+    "<->": lambda left, right: either(both(left, right), both(negate(left), negate(right))),
 }
-STRENGTH = {"<->": 1, "->": 2, "|": 3, "&": 4, **dict.fromkeys(TEMPORAL_BINARY, 5)}
-"""The strength with which each operator binds the formulas next to it."""
-STRONGEST = 6
-"""The strength of operators in front of a formula."""
-FROM_THE_LEFT = ("<->", "|", "&")
-SAME = {"&&": "&", "||": "|", "~": "!", "=>": "->", "<=>": "<->"}
-PLACES = {
+PRECEDENCE = {"<->": 1, "->": 2, "|": 3, "&": 4, **dict.fromkeys(TEMPORAL_BINARY, 5)}
+UNARY_PRECEDENCE = 6
+LEFT_ASSOCIATIVE = ("<->", "|", "&")
+SYNONYMS = {"&&": "&", "||": "|", "~": "!", "=>": "->", "<=>": "<->"}
+CONSTANTS = {
     "true": HOLDS,
     "false": FAILS,
     "first": negate(before(HOLDS)),
@@ -165,15 +166,15 @@ PAST = frozenset(("Y", "Z", "O", "H", "S", "T", "first"))
 
 
 def events_in(formula: Temporal) -> list[str]:
-    """The events of a formula, in the order they are written."""
+    """The events of a formula, in the order of the text."""
     return [part.name for part in subformulas(formula) if part.operator == "event"]
 
 
-# --- Patterns: those that the Declare language names (van der Aalst, Pesic and Schonenberg 2009), and a few for tasks
+# --- Patterns of Declare (van der Aalst, Pesic and Schonenberg 2009), and a few for tasks
 
 
 class Pattern(NamedTuple):
-    """A formula with a name."""
+    """A named formula with parameters."""
 
     arguments: str
     formula: str
@@ -220,7 +221,7 @@ PATTERNS = {
     "sequence3": Pattern("a b c", "F(a & X F(b & X F c))", "a, after it b, after that c"),
     "avoid": Pattern("a", "G !a", "a never happens (absence, as one says of a place)"),
 }
-"""Every pattern by its name. The arguments of a call may be formulas themselves."""
+"""The patterns by name. The arguments of a call can be formulas."""
 
 
 # --- Reading a formula
@@ -231,10 +232,10 @@ TOKEN = re.compile(
     r"|(?P<name>(?!-)(?:(?!->)[^\s\x00-\x1f\x7f{}()\[\],:/&|!<>=+\"'\\~]){1,100})"
     r"|(?P<odd>\S))"
 )
-"""Names as `machine.NAME` has them, without `~`; `a->b` is an event and an arrow."""
+"""Names are as in `guards.NAME`, without `~`. `a->b` is an event and an arrow."""
 EMPTY: Mapping[str, Temporal] = {}
 FORMULA = "<formula>"
-"""The name in messages of a formula that is not in a file."""
+"""The file name in messages about a formula that is not in a file."""
 
 
 def parse_formula(text: str) -> Temporal:
@@ -249,23 +250,32 @@ def parse_formula(text: str) -> Temporal:
 def parse_task(
     lines: list[Line], events: Collection[str] | None = None, file: str = FORMULA
 ) -> tuple[Temporal, bool]:
-    """Read the formula on some lines, about these events (default: any).
+    """Read the formula of a task.
 
-    A formula that is written with past operators only is about the last label; then True is returned with it.
+    Args:
+        lines: The lines of the formula.
+        events: The allowed events (default: any).
+        file: The name of the file, for messages.
+
+    Returns:
+        The formula, and True if it contains only past operators. Then it is evaluated at the last
+        label.
 
     >>> parse_task([Line("t.ltlf", 1, "O a & !b")]) == (parse_formula("F(last & O a & !b)"), True)
     True
     """
     parser = _FormulaParser(lines, file, events)
     formula = parser.parse()
-    looks_back = bool(parser.written & PAST) and not parser.written - PAST
-    return eventually(both(PLACES["last"], formula)) if looks_back else formula, looks_back
+    looks_back = bool(parser.used & PAST) and not parser.used - PAST
+    if looks_back:
+        formula = eventually(both(CONSTANTS["last"], formula))
+    return formula, looks_back
 
 
 class _FormulaParser(Cursor):
-    """Reads tokens from the left; operators bind by their strength."""
+    """An operator-precedence parser."""
 
-    deepest = MAX_FORMULA_DEPTH + 1
+    max_depth = MAX_FORMULA_DEPTH + 1
 
     def __init__(
         self,
@@ -277,42 +287,42 @@ class _FormulaParser(Cursor):
         super().__init__(scan(lines, file, TOKEN, MAX_FORMULA_LENGTH))
         self.events = events
         self.arguments = arguments
-        """The formulas that the events of a pattern stand for."""
-        self.written: set[str] = set()
-        """Temporal operators, places and patterns so far."""
+        """The arguments of a pattern, by the names of its parameters."""
+        self.used: set[str] = set()
+        """The temporal operators, constants and patterns so far."""
 
     def fail(self, message: str, fix: str, token: Token | None = None) -> NoReturn:
-        raise CannotRead(message, where=(token or self.here).where, fix=fix)
+        raise CannotRead(message, where=(token or self.current).where, fix=fix)
 
     @property
     def operator(self) -> str:
-        """The operator or sign that stands here, however it is spelt; empty if it is another word."""
-        text = SAME.get(self.here.text, self.here.text)
-        return text if self.here.kind in ("sign", "name") else ""
+        """The operator or sign that is the next token, in its usual spelling (otherwise empty)."""
+        text = SYNONYMS.get(self.current.text, self.current.text)
+        return text if self.current.kind in ("sign", "name") else ""
 
     def parse(self) -> Temporal:
         formula = self.binary()
         if not self.at_end:
-            fix = "join the two by `&`, `|`, `->` or `U`, and close all parentheses once"
-            self.fail(f"the formula is complete before `{self.here.text}`", fix)
+            fix = "join the parts by `&`, `|`, `->` or `U`, and check the parentheses"
+            self.fail(f"the formula is complete before `{self.current.text}`", fix)
         return formula
 
-    def binary(self, weakest: int = 0) -> Temporal:
-        """A formula up to an operator that binds less than `weakest`."""
+    def binary(self, min_precedence: int = 0) -> Temporal:
+        """Read a formula up to an operator with a lower precedence."""
         with self.nested():
             if (sign := self.operator) in UNARY:
                 self.next()
-                self.written |= {sign} - {"!"}
-                left = UNARY[sign](self.binary(STRONGEST))
+                self.used |= {sign} - {"!"}
+                left = UNARY[sign](self.binary(UNARY_PRECEDENCE))
             else:
                 left = self.single()
-            while STRENGTH.get(sign := self.operator, -1) >= weakest:
-                self.written |= {sign} & TEMPORAL_BINARY.keys()
+            while PRECEDENCE.get(sign := self.operator, -1) >= min_precedence:
+                self.used |= {sign} & TEMPORAL_BINARY.keys()
                 parts = [left]
                 while self.operator == sign and (len(parts) < 2 or sign in ("&", "|")):
                     self.next()
-                    parts.append(self.binary(STRENGTH[sign] + (sign in FROM_THE_LEFT)))
-                left = BINARY[sign](*parts)  # a long conjunction costs its length only
+                    parts.append(self.binary(PRECEDENCE[sign] + (sign in LEFT_ASSOCIATIVE)))
+                left = BINARY[sign](*parts)  # a long conjunction is flat
             return left
 
     def single(self) -> Temporal:
@@ -327,45 +337,49 @@ class _FormulaParser(Cursor):
         if token.kind == "name" and text not in TEMPORAL_BINARY:
             opened = self.take("(")
             return self.event(token) if opened is None else self.call(token, opened)
-        found = f"`{token.text}`" if token.text else "the end"
+        following = f"`{token.text}`" if token.text else "the end"
         fix = 'write events and operators: `F(a & X F b)`; `"U"` is the event U'
-        return self.fail(f"a formula is missing before {found}", fix, token)
+        return self.fail(f"a formula is missing before {following}", fix, token)
 
     def call(self, name: Token, opened: Token) -> Temporal:
-        """A pattern and its arguments."""
+        """Read the arguments of a pattern, and expand it."""
         pattern = PATTERNS.get(name.text)
         if pattern is None:
             fix = did_you_mean(name.text, [*PATTERNS, *UNARY])
             self.fail(f"no pattern is called `{name.text}`", fix, name)
-        self.written.add(name.text)
+        self.used.add(name.text)
         arguments = [self.binary()]
         while self.take(","):
             arguments.append(self.binary())
         self.expect(")", opened)
-        wanted = pattern.arguments.split()
-        if len(arguments) != len(wanted):
-            fix = f"write `{name.text}({', '.join(wanted)})`: {pattern.meaning}"
-            self.fail(f"`{name.text}` takes {len(wanted)}, not {len(arguments)}", fix, name)
-        given = dict(zip(wanted, arguments, strict=True))
-        return _FormulaParser(split_lines(pattern.formula, FORMULA), FORMULA, None, given).parse()
+        parameters = pattern.arguments.split()
+        if len(arguments) != len(parameters):
+            fix = f"write `{name.text}({', '.join(parameters)})`: {pattern.meaning}"
+            counts = f"{plural(len(parameters), 'argument')}, not {len(arguments)}"
+            self.fail(f"`{name.text}` takes {counts}", fix, name)
+        values = dict(zip(parameters, arguments, strict=True))
+        return _FormulaParser(split_lines(pattern.formula, FORMULA), FORMULA, None, values).parse()
 
     def event(self, token: Token) -> Temporal:
         text = token.text.strip('"')
-        if token.kind == "name" and text not in (self.events or ()) and text in PLACES:
-            self.written |= {text} & {"first", "last"}
-            return PLACES[text]
+        if token.kind == "name" and text not in (self.events or ()) and text in CONSTANTS:
+            self.used |= {text} & {"first", "last"}
+            return CONSTANTS[text]
         if text in self.arguments:
             return self.arguments[text]
         if text in RESERVED_EVENTS:
             self.fail(f"`{text}` cannot be an event", "use another name", token)
         if self.events is not None and text not in self.events:
-            fix = did_you_mean(text, self.events) or "list it among the events"
-            fault = f"`{text}` is not one of the events"
-            raise UnknownEvent(fault, where=token.where, fix=fix, word=text)
+            raise UnknownEvent(
+                f"`{text}` is not one of the events",
+                where=token.where,
+                fix=did_you_mean(text, self.events) or "list it among the events",
+                word=text,
+            )
         return temporal("event", name=text)
 
     def expect(self, sign: str, opened: Token) -> None:
         if not self.take(sign):
-            found = f"`{self.here.text}`" if self.here.text else "the end"
-            fix = f"close the parenthesis of {opened.where}"
-            self.fail(f"`{sign}` is missing before {found}", fix)
+            following = f"`{self.current.text}`" if self.current.text else "the end"
+            fix = f"close the parenthesis at {opened.where}"
+            self.fail(f"`{sign}` is missing before {following}", fix)

@@ -23,16 +23,9 @@ from pdrm.learning.evaluation import SINGLE, round_sums
 from pdrm.learning.protocol import EvaluationResult
 from pdrm.learning.settings import Number
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
-from pdrm.product.jax_env.jax_product import (
-    FINISHED,
-    OK,
-    OVERFLOW,
-    UNDEFINED,
-    JaxProduct,
-    ProductState,
-    ProductStep,
-)
+from pdrm.product.jax_env.jax_product import JaxProduct, ProductState, ProductStep
 
 Carry = Any
 """The memory of a policy: a tree of arrays, or () without memory."""

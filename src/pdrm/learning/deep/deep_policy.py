@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import WrongPolicy
 from pdrm.files import (
@@ -33,7 +33,7 @@ from pdrm.learning.protocol import EvaluationResult
 from pdrm.learning.settings import JsonObject
 from pdrm.learning.tabular.policy import number_state, refuse_exploring
 from pdrm.product.jax_env.jax_product import jax_product
-from pdrm.product.observation import TopK, Window, read_seen
+from pdrm.product.observation import TopK, Window, read_observation
 from pdrm.task import Task, pushdown_machine
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ class DeepPolicy:
             state = machine_state
             stack = tuple(memory or ())
         elif isinstance(observation, Mapping):
-            seen = read_seen(observation, (*window.state,), (*window.symbol,))
-            if seen is None or not (seen.whole or len(seen.stack) >= window.places):
+            seen = read_observation(observation, (*window.state,), (*window.symbol,))
+            if seen is None or not (seen.whole or len(seen.stack) >= window.slots):
                 raise ValueError("it shows less than the policy sees")
             env_state, state, stack, _ = seen
         else:

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld, UserEnvironment
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.language.loading import catalogue
@@ -43,12 +43,12 @@ from pdrm.product.jax_env.jax_domain import (
     JaxDomain,
     finite_domain,
     make_key,
-    own_domain,
+    user_domain,
     water_domain,
 )
 from pdrm.product.jax_env.jax_product import JaxProduct, jax_potential, jax_product
 from pdrm.product.observation import TopK
-from pdrm.product.shaping import find_labels
+from pdrm.product.shaping import cover_moves
 from pdrm.task import Task, largest_reward
 
 # --- The algorithm of a task
@@ -92,6 +92,7 @@ def needed_depth(task: Task, agent: Deep) -> int:
     """
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return MIN_DEPTH
+    assert not isinstance(task.domain, UserEnvironment)  # networks learn in JAX only
     limit = MAX_WHOLE_STACK_DEPTH if agent.k == FULL else MAX_DEPTH
     labels = int(task.domain.step_limit) + 1  # one per step, and one at reset
     height = max_stack_height(task.pushdown, labels, limit)
@@ -149,7 +150,7 @@ def domain_for(world: Any, agent: Deep) -> JaxDomain:
     """A domain in JAX, with the agent's kind of actions."""
     if isinstance(world, WaterWorld):
         return water_domain(replace(world, continuous=agent.continuous is True))
-    return own_domain(world) if isinstance(world, JaxWorld) else finite_domain(world)
+    return user_domain(world) if isinstance(world, JaxWorld) else finite_domain(world)
 
 
 def product_for(task: Task, agent: Deep) -> JaxProduct:
@@ -169,7 +170,7 @@ def product_for(task: Task, agent: Deep) -> JaxProduct:
         return product
     labels: Sequence[Label] = domain.labels
     if agent.shaping != EMITTED:
-        labels = find_labels(machine)
+        labels = cover_moves(machine)
     elif isinstance(world, FiniteDomain):
         labels = world.find_labels()
     scale = agent.reward_scale

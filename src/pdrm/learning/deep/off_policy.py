@@ -36,8 +36,9 @@ from pdrm.learning.deep.replay import (
     choose_symbols,
     sample_windows,
 )
+from pdrm.machines.stacks import OK
 from pdrm.product.jax_env.jax_domain import Key, key_of
-from pdrm.product.jax_env.jax_product import OK, PackedConfiguration
+from pdrm.product.jax_env.jax_product import PackedConfiguration
 
 
 class LearnerState(NamedTuple):

@@ -232,7 +232,7 @@ class CounterfactualReplayBuffer(DictReplayBuffer):
                 ends.append(next_state in final)
         indices = steps[rows], envs[rows]
         before, action, after, *_ = self._rows(*indices)
-        pairs = np.array(shown, int).reshape(-1, 2, 1 + self._window.places)
+        pairs = np.array(shown, int).reshape(-1, 2, 1 + self._window.slots)
         self._show(before, pairs[:, 0])
         self._show(after, pairs[:, 1])
         ended = self.environment_terminated[indices] | np.array(ends, bool)

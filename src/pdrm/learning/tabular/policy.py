@@ -30,7 +30,7 @@ from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.observation import TopK, View, read_seen
+from pdrm.product.observation import TopK, View, read_observation
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -393,7 +393,7 @@ class TabularPolicy(ABC):
         view = self.view
         states = (*machine.states, *machine.final)
         size = None if domain is None else domain.states
-        seen = read_seen(observation, states, machine.stack, size)
+        seen = read_observation(observation, states, machine.stack, size)
         if isinstance(info, Mapping):
             record = info["machine"]
             env_state = observation if seen is None else seen.observation

@@ -22,8 +22,8 @@ from pdrm.machines.stacks import lengthen
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.product.explore_kernel import UNKNOWN, ConfigurationGraph, Potentials, explore, see
 from pdrm.product.hash_kernel import (
-    FIRST_ROOM,
     FREE,
+    INITIAL_CAPACITY,
     Index,
     Keys,
     free_slots,
@@ -108,7 +108,7 @@ class QTable(NamedTuple):
 
     @classmethod
     def of(
-        cls, keys: Keys, value: Rewards, states: int, rows: int = FIRST_ROOM, views: int = 1
+        cls, keys: Keys, value: Rewards, states: int, rows: int = INITIAL_CAPACITY, views: int = 1
     ) -> QTable:
         """A table of these rows, with a capacity of `rows`. A hash table has room for any view."""
         if states * views <= MAX_CELLS:
@@ -153,7 +153,7 @@ class ObservedStacks(NamedTuple):
     @classmethod
     def of(cls, keys: Keys, first: Integers, labels: int, states: int) -> ObservedStacks:
         """These entries without successors, for these numbers of labels and machine states."""
-        index = Index.of(keys, max(2 * len(keys), FIRST_ENTRIES))
+        index = Index.from_keys(keys, max(2 * len(keys), FIRST_ENTRIES))
         entries = len(index.key)
         reached = np.full((labels, states, entries), UNKNOWN, np.int32)
         rewards = np.zeros(reached.shape)
@@ -374,7 +374,7 @@ def read(explored: ConfigurationGraph, configuration: int, label: int) -> tuple[
     following, reward = UNKNOWN, 0.0
     if configuration < explored.after.shape[1]:
         following = explored.after[ix(label), ix(configuration)]
-        reward = explored.paid[ix(label), ix(configuration)]
+        reward = explored.reward[ix(label), ix(configuration)]
     if following == UNKNOWN:
         following, reward = explore(explored, configuration, label)
     return following, reward
