@@ -165,8 +165,9 @@ def test_values_without_a_choice_are_checked():
     for whole, top in ((False, ("#",)), (True, ("#",))):
         entries = tuple((s, "u", top, whole, value, ()) for s, value in promised.items())
         proof = Certificate("everywhere", 0, 0.5, "fork", "m", 1e-9, entries, (), (), policy)
-        with pytest.raises(BadCertificate):
-            verify(proof, Task(fork, FORK))
+        for forged in (proof, replace(proof, policy=policy[:1])):
+            with pytest.raises(BadCertificate):
+                verify(forged, Task(fork, FORK))
         assert Check(Task(fork, FORK), proof).bound() >= 1  # `left` earns 0, `right` 1
 
 

@@ -1,4 +1,4 @@
-"""The paper's tasks as grammars beside the machines that were written by hand, files that want too much, and training from a grammar."""
+"""The paper's tasks as grammars, compared with its machines; limits; training from a grammar."""
 
 import time
 from pathlib import Path
@@ -31,7 +31,7 @@ def made(name):
 
 
 def deliver():
-    """The grammar of the file, with all orders that the catalogue's machine knows."""
+    """The grammar of the file, with all orders of the catalogue's machine."""
     orders = [
         (str(rule.guard)[1:-1], rule.push[:-1])
         for rule in HAND["deliver"].transitions
@@ -43,7 +43,7 @@ def deliver():
 
 
 def walks(name, random):
-    """Words as the domain emits them: a random walk in the maze, an order and places, brackets of which most fit."""
+    """Random words that are typical for the domain."""
     if name == "deliver":
         places = random.choices(("mall", "store", "cafe", "post", "-"), k=60)
         return [f"seq_{random.randint(1, 64)}", *places]

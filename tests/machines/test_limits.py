@@ -1,4 +1,4 @@
-"""Small inputs that never ended: each is a machine or an error with a place, after few steps; large machines are built quickly."""
+"""Limits: hostile small inputs end quickly with an error, and large machines are built quickly."""
 
 import time
 from itertools import pairwise
@@ -23,7 +23,7 @@ def nest(last, inside):
 
 
 def double(times):
-    """A symbol that silent moves replace by two of the next, and so on: 2 to that power moves."""
+    """Symbols that silent moves replace by two of the next: 2^n moves."""
     symbols = [f"S{number}" for number in range(times + 1)]
     doubles = [f"p -> p : eps, {one} / {two} {two}, 0" for one, two in pairwise(symbols)]
     head = f"events a\nstack # {' '.join(symbols)}\nstart u\nfinal d\notherwise stay 0\nu -> p : a, # / S0 #, 0"

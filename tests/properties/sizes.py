@@ -1,4 +1,4 @@
-"""Section 5 on random machines in random domains: what is counted is what a plain walk finds, and no bound is too small."""
+"""Section 5 on random machines and domains: counts equal those of a plain walk, and bounds hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MACHINES = 100
 STEPS = 5
 KS = (0, 1, 2, 3)
 DEEP = 60
-"""Steps within which all is met that a k-policy sees; in 300 machines, 14 were enough."""
+"""Steps within which all inputs of a k-policy occur; 14 were enough for 300 machines."""
 MOST = 5_000
 """Product states after which a plain walk stops."""
 
@@ -27,7 +27,7 @@ State = tuple[int, Configuration]
 
 
 def check(seed: int, machines: int = MACHINES) -> int:
-    """Count on random machines; returns the number of comparisons with a bound."""
+    """Compare counts on random machines; return the number of comparisons with a bound."""
     random = Random(seed)
     return sum(compared(*random_product(random)) for _ in range(machines))
 
@@ -41,7 +41,7 @@ def random_product(random: Random) -> tuple[FiniteDomain, PushdownRewardMachine]
 
 
 def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
-    """Compare what is counted with a plain walk and with the bounds, after 0, 1, 2, … steps."""
+    """Compare the counts with a plain walk and with the bounds, after 0, 1, 2, … steps."""
     growth, walk = stack_growth(machine), count_reachable(domain, machine, STEPS)
     views = count_views(machine, find_heads(domain, machine), KS)
     most_rows = domain.states * len(machine.states)
@@ -63,7 +63,7 @@ def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
         for k, met in count_met(found, domain, machine).items():
             assert met <= views[k] <= most_rows * theorem_2(growth, k), (n, k, said)
         cases += 3 + len(KS)
-    # what k-policies see is met in the end, all of it, unless the walk grows too large before
+    # all inputs of k-policies occur in the end, unless the walk grows too large before
     for found in plain_walk(domain, machine, DEEP):
         if count_met(found, domain, machine) == views:
             break
@@ -75,7 +75,7 @@ def compared(domain: FiniteDomain, machine: PushdownRewardMachine) -> int:
 def count_met(
     found: set[State], domain: FiniteDomain, machine: PushdownRewardMachine
 ) -> dict[int, int]:
-    """What a k-policy sees where it acts, for each k."""
+    """The number of inputs of a k-policy, for each k."""
     acting = list_acting(found, domain, machine)
     return {k: len({(s, at.state, at.stack[:k]) for s, at in acting}) for k in KS}
 
@@ -83,7 +83,7 @@ def count_met(
 def list_acting(
     found: set[State], domain: FiniteDomain, machine: PushdownRewardMachine
 ) -> list[State]:
-    """Those of the product states in which the agent acts."""
+    """The product states in which the agent acts."""
     return [
         (s, at)
         for s, at in found
@@ -113,7 +113,7 @@ def plain_walk(
 def successors(
     domain: FiniteDomain, machine: PushdownRewardMachine, s: int, here: Configuration
 ) -> Iterator[State]:
-    """Where a step may lead."""
+    """The states after a step."""
     arrays = domain.arrays
     if here.state in machine.final or arrays.terminal[s]:
         return

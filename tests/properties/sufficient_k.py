@@ -1,7 +1,7 @@
-"""What the best k-policy loses, on small random tasks: the bounds contain what trying every k-policy finds.
+"""The loss of the best k-policy on small random tasks, compared with all k-policies.
 
-Each task is asked about whole, and with little of it explored, so that bounds rest on what is known of other states. Certificates prove at
-least what is true, and those that claim less than a policy loses are refused, whatever else is changed in them.
+Each task is explored completely and in part, where bounds rest on the bounds of unexplored states.
+Certificates prove at least the true loss, and forged ones that claim less are refused.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ MAX_STATES, MAX_POLICIES = 11, 2_048
 KS = range(4)
 RULES = ("block", "fail", "none", "none", "none", "none")
 FORGED = 5
-"""Certificates that are falsified, of each that is made."""
+"""The number of forged versions of each certificate."""
 
 
 def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
-    """Ask about random tasks with at least two actions and few enough policies."""
+    """Check random tasks with at least two actions and few enough policies."""
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
         chance = random.random() < 0.5
@@ -50,7 +50,7 @@ def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
 
 
 def compare(random: Random, case: Case, truth: Truth) -> Counter[str]:
-    """The bounds for one task, explored as a whole and in part."""
+    """Check one task, explored completely and in part."""
     counted, task = Counter[str](cases=1), Task(case.domain, case.machine)
     for depth in (None, random.randint(0, 3)):
         values = value_product(task, float(case.discount), None, MEMORY, Deadline(20.0))
@@ -62,7 +62,7 @@ def compare(random: Random, case: Case, truth: Truth) -> Counter[str]:
 
 
 class _Compared:
-    """What is found out about one task, and what is true of it."""
+    """The results for one task, and the true numbers."""
 
     def __init__(
         self, random: Random, case: Case, truth: Truth, task: Task, values: ValuedProduct
@@ -83,7 +83,7 @@ class _Compared:
         self.best = truth.best(list(range(len(plain.states))))
 
     def compare(self) -> Counter[str]:
-        """Raise at the first bound that does not hold; count those that decide."""
+        """Raise at the first bound that does not hold; count the bounds that decide."""
         counted, before, values = Counter[str](), None, self.values
         low, high = values.start
         assert low - self.size <= self.best <= high + self.size, (
@@ -103,7 +103,7 @@ class _Compared:
         return counted
 
     def _check_regret(self, k: int, names: list[Key]) -> None:
-        """Regret and spread, from their definitions."""
+        """Compare regret and spread with their definitions."""
         classes: dict[Hashable, list[int]] = {}
         for x, name in enumerate(names):
             classes.setdefault(name, []).append(x)
@@ -126,7 +126,7 @@ class _Compared:
             assert true <= high + self.size, said
 
     def _certify(self, k: int, found: LossBounds) -> Counter[str]:
-        """Certificates of what was found, and falsified ones."""
+        """Check the certificates of the results, and forged ones."""
         counted = Counter[str]()
         if self.case.discount == 0 or self.values.product.height is not None:
             return counted
@@ -160,7 +160,7 @@ class _Compared:
             return True
 
     def _lose(self, proof: Certificate) -> Fraction:
-        """What the policy of a certificate loses in truth, with the first action where it has none."""
+        """The true loss of a certificate's policy; it takes the first action in other classes."""
         chosen = {row[:3]: self.case.domain.actions.index(row[3]) for row in proof.policy}
         seen = [(s, u, stack[: proof.k]) for s, u, stack in self.truth.plain.states]
         policy = np.array([chosen.get(name, 0) for name in seen])
@@ -174,7 +174,7 @@ class _Compared:
         )
 
     def _forge(self, proof: Certificate) -> Certificate:
-        """A certificate that claims less than its policy loses, changed further so that it may look right."""
+        """A certificate with another policy or bound, and with changes that may hide this."""
         random, actions = self.random, self.case.domain.actions
         policy = list(proof.policy)
         for place in range(len(policy)):
@@ -218,12 +218,12 @@ class _Compared:
 SHORT_DISCOUNTS = (0.25, 0.4)
 FEW_POLICIES = 2_000
 EXPLORED = 7
-"""Steps within which the optimal value is bounded by trying everything."""
+"""Steps within which the optimal value is bounded by brute force."""
 PLAYED = 60
 
 
 def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
-    """Tasks without chance whose stacks may grow for ever: every policy is played, and the optimal value bounded step by step."""
+    """Check deterministic tasks whose stacks grow forever: play every policy, bound the value."""
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
         case, plain = random_case(random, ("none",), MAX_STATES, chance=False)
@@ -256,7 +256,7 @@ def check_growing(seed: int, products: int = PRODUCTS) -> Counter[str]:
 
 
 class _Growing:
-    """A task without chance, stepped with the readable machine."""
+    """A deterministic task, stepped with the readable machine."""
 
     def __init__(self, case: Case) -> None:
         self.case, self.gamma = case, float(case.discount)
@@ -266,7 +266,7 @@ class _Growing:
         )
         own = float(np.abs(self.domain.arrays.reward).max())
         self.most = own + 12 * paid
-        """More than one step pays: these machines take few silent moves."""
+        """An upper bound on the reward of a step: these machines make few silent moves."""
         self.size = 1e-6
         begin = self.machine.begin()
         self.starts = []
@@ -292,7 +292,7 @@ class _Growing:
         return paid, (int(arrays.next[s, action, o]), step.after)
 
     def bound_best(self) -> tuple[float, float]:
-        """The optimal value, from below and from above."""
+        """Lower and upper bounds of the optimal value."""
         found = sum(chance * (paid + self.best(x, EXPLORED)) for chance, paid, x in self.starts)
         rest = self.gamma**EXPLORED * self.most / (1 - self.gamma)
         return found - rest, found + rest
@@ -307,7 +307,7 @@ class _Growing:
         return max(found)
 
     def try_policies(self, k: int) -> float | None:
-        """What the best k-policy earns; None if there are too many."""
+        """The return of the best k-policy, or None if there are too many."""
         best, todo, tried = -np.inf, [dict[Hashable, int]()], 0
         while todo:
             tried += 1

@@ -1,9 +1,10 @@
-"""Values of random products beside Storm's: inside the interval that is reported, and within 1e-6.
+"""Values of random products compared with Storm's: inside the reported interval, and within 1e-6.
 
-A closed product is solved by Storm in rational numbers, which must lie inside the intervals, and by Storm's sound method
-in floats, which must lie within 1e-6 of their middles. Of an open product Storm brackets the values: it solves one that
-goes much further, with the least, and with the most, that can still be paid where that one ends. Where steps have silent
-moves no such bounds are at hand, so that one has to be closed.
+A closed product is solved by Storm in rational numbers, which must lie inside the intervals, and by
+Storm's sound method in floats, which must lie within 1e-6 of their middles. For an open product,
+Storm solves a much larger one, with the smallest and with the largest possible reward beyond its
+frontier. No such bounds are at hand for steps with silent moves, so the larger product must be
+closed then.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ RULES = ("block", "fail", "open", "none")
 
 
 def check(seed: int, products: int = PRODUCTS) -> Counter[str]:
-    """Compare intervals on random products. Those with large rewards are not counted: they are close only relatively."""
+    """Compare intervals on random products.
+
+    Products with large rewards are not counted, because their values are close only relatively.
+    """
     random, counted = Random(seed), Counter[str]()
     while counted["cases"] < products:
         large = random.random() < 0.1
@@ -75,7 +79,7 @@ def compared_closed(case: Case, plain: Plain) -> Counter[str]:
 
 
 def compared_open(case: Case) -> Counter[str]:
-    """Every interval meets the one that Storm's values leave; counted where that is narrow at the start."""
+    """Every interval meets Storm's interval; counted if that is narrow at the start."""
     further = plain_product(replace(case, height=None), FURTHER)
     silent = any(rule.silent for rule in case.machine.transitions)
     if silent and not further.closed:
@@ -98,7 +102,7 @@ def compared_open(case: Case) -> Counter[str]:
 
 
 def bracket(case: Case, further: Plain, sign: int) -> list[Bounds]:
-    """Storm's values where all that lies beyond pays the least (-1) or the most (1) that can be."""
+    """Storm's values if steps beyond the frontier have the smallest (-1) or largest (1) reward."""
     arrays, machine = case.domain.arrays, case.machine
     own = [fraction(reward) for reward in arrays.reward[arrays.probability > 0].tolist()]
     paid = [fraction(rule.reward) for rule in (*machine.transitions, machine.otherwise)]

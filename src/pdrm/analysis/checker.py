@@ -52,7 +52,7 @@ ROUNDING = Fraction(1, 1 << 400)
 MAX_LINE_LENGTH = 100_000
 Range = tuple[Fraction, Fraction]
 Segment = tuple[Fraction, Fraction, Fraction]
-"""The slope of a line, the left end of the interval where it is the highest, and its constant."""
+"""The slope of a line, the left end of its interval as the highest line, and its constant."""
 
 
 def verify(
@@ -219,7 +219,7 @@ class Check(SteppedProduct):
         for state in self.occurring if every_stack else states:
             control, symbols = state
             listed = not every_stack or (control, symbols[:1]) in self.entries
-            different = {frozenset(action) for action in self.actions_at(state)}
+            different = set(map(frozenset, self.actions_at(state)))
             if len(different) > 1 or (different and listed):
                 yield state
 
@@ -332,12 +332,14 @@ class Check(SteppedProduct):
         return s, u, tuple(symbol for symbol in symbols[: self.proof.k] if symbol is not None)
 
     def chosen_action(self, state: PartialState) -> ActionOutcomes:
-        """The outcomes of the policy's action."""
+        """The outcomes of the policy's action, which may be missing if all actions do the same."""
         seen = self.policy_input(state)
         where = _describe(seen[:2], seen[2])
-        name = require(self.policy.get(seen), f"the policy has no action at {where}")
         actions = self.actions_at(state)
         demand(bool(actions), f"no action can be chosen at {where}")
+        if len(set(map(frozenset, actions))) == 1:
+            return actions[0]
+        name = require(self.policy.get(seen), f"the policy has no action at {where}")
         return actions[self.domain.actions.index(name)]
 
     def measure_gap(self, state: PartialState, action: ActionOutcomes) -> Fraction:
