@@ -170,7 +170,7 @@ def bounded(task: str, height: int) -> FiniteProduct:
     blocked = (following != END) & (after == END)
     after = np.where(blocked, number[kept][:, np.newaxis, np.newaxis], after)
     columns = {name: getattr(states, name)[kept] for name in states._fields[1:]}
-    index = Index.of(states.index.key[kept], len(kept))
+    index = Index.from_keys(states.index.key[kept], len(kept))
     product.states = States(index, **(columns | {"next": after}))
     return product
 

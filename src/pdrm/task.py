@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import parse_map_file
-from pdrm.domains.own_worlds import JaxWorld, Labels, LabelsAtReset, OwnEnvironment
 from pdrm.domains.paper_domains import domain as paper_domain
 from pdrm.domains.paper_domains import names as paper_domains
+from pdrm.domains.user_worlds import JaxWorld, Labels, LabelsAtReset, UserEnvironment
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
 from pdrm.errors import (
     BadSetting,
@@ -45,7 +45,7 @@ from pdrm.source_hash import hash_source
 if TYPE_CHECKING:
     import gymnasium
 
-Domain = FiniteDomain | WaterWorld | JaxWorld | OwnEnvironment
+Domain = FiniteDomain | WaterWorld | JaxWorld | UserEnvironment
 DomainLike = Domain | FilePath | Callable[[], Any]
 """A domain, its name in the catalogue, the path of a map or `.npz` file, a map's text (more than
 one line), or a function that makes an environment."""
@@ -243,7 +243,7 @@ class Task(Displayed):
 
         if continuous and not self.continuous:
             raise DoesNotApply(f"`{self.name}` has its own actions", fix="leave `continuous` out")
-        if render_mode is not None and isinstance(self.domain, JaxWorld | OwnEnvironment):
+        if render_mode is not None and isinstance(self.domain, JaxWorld | UserEnvironment):
             fault = f"`render_mode` does not apply to `{self.name}`, which is your own environment"
             fix = "leave it out; gymnasium.make(…, render_mode=…) in the function that you give"
             raise DoesNotApply(fault, fix=fix)
@@ -253,7 +253,7 @@ class Task(Displayed):
             from pdrm.product.jax_env.jax_domain import JaxWorldEnv
 
             bare = JaxWorldEnv(self.domain)
-        elif isinstance(self.domain, OwnEnvironment):
+        elif isinstance(self.domain, UserEnvironment):
             bare = self.domain.make()
             settings = self.domain.settings
         elif isinstance(self.domain, WaterWorld):
@@ -277,7 +277,7 @@ class Task(Displayed):
     @property
     def labels(self) -> tuple[Label, ...]:
         """The labels that the domain can emit; empty for an environment, where they are unknown."""
-        if isinstance(self.domain, OwnEnvironment):
+        if isinstance(self.domain, UserEnvironment):
             return ()
         return LABELS if isinstance(self.domain, WaterWorld) else self.domain.labels
 
@@ -324,12 +324,12 @@ class Task(Displayed):
         Domains of your own are identified by the hash of their file, environments by their source.
         """
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
-        if isinstance(self.domain, OwnEnvironment | JaxWorld):
+        if isinstance(self.domain, UserEnvironment | JaxWorld):
             record["environment"] = {
                 name: hash_source(value) if callable(value) else value
                 for name, value in self.domain.settings.items()
             }
-            if isinstance(self.domain, OwnEnvironment):
+            if isinstance(self.domain, UserEnvironment):
                 record["environment"]["make"] = hash_source(self.domain.make)
         elif not self.catalogued and isinstance(self.domain, WaterWorld):
             record["world"] = asdict(self.domain)
@@ -404,7 +404,7 @@ def _resolve_domain(domain: object, folder: Path, name: str, settings: Mapping[s
         if settings["labels"] is None or not name:
             fix = 'pdrm.Task(make, machine, labels=events_of, name="doors")'
             raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
-        return OwnEnvironment(name, domain, settings)
+        return UserEnvironment(name, domain, settings)
     if {"name": name, **settings} != ENVIRONMENT_DEFAULTS:
         arguments = ", ".join(ENVIRONMENT_DEFAULTS)
         fault = f"{arguments} apply only to a function that makes an environment"

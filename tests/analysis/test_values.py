@@ -48,7 +48,7 @@ def check_open_intervals_hold_whatever_lies_beyond(seed):
     try:
         near, far = FiniteProduct(where, machine), FiniteProduct(where, machine)
         near.explore(2)
-        far.explore(6, most=20_000)
+        far.explore(6, max_states=20_000)
         first, second = bound_values(near, discount), bound_values(far, discount)
     except PdrmError:
         return

@@ -1,4 +1,4 @@
-"""Every domain keeps the contract, and every registered environment passes Gymnasium's own check."""
+"""Every domain keeps the contract, and every registered environment passes Gymnasium's check."""
 
 import subprocess
 import sys
@@ -93,3 +93,5 @@ def test_a_domain_that_tests_another_shares_its_states_actions_and_labels():
         with pytest.raises(BadArrays):
             small(tests=(small(), small(**other)))
         assert len(small(tests=(small(),)).tests) == 1
+    with pytest.raises(BadArrays, match="number of states"):
+        small().check_shares(small(states=3))

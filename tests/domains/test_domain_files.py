@@ -1,4 +1,4 @@
-"""Domains in files: a map with its settings, arrays in an `.npz`; what was saved is loaded again, and faults are named."""
+"""Domains in files: a map with settings, or arrays in an `.npz`; round trips and faults."""
 
 import json
 import zipfile
@@ -59,7 +59,7 @@ def test_a_bare_map_emits_its_characters(tmp_path):
 
 
 def test_slippery_maps(tmp_path):
-    """A step goes astray to either side with half of the chance each, and emits what lies there; 2/3 is FrozenLake."""
+    """A slipping step goes to either side with equal probability; 2/3 is FrozenLake."""
     drawn = "#####\n#a.b#\n#.@c#\n#####"
     plain, slips, ice = (
         load_domain(written(tmp_path / "map.txt", f"{setting}\ndirections no\n{drawn}"))
@@ -99,7 +99,7 @@ def test_slippery_maps(tmp_path):
     )
     assert {"l", "w", "r"} < {
         event for row in reached(told, up) for event in row[2:]
-    }  # the way it goes
+    }  # the actual direction
 
 
 def test_faulty_map_files(tmp_path):
@@ -164,7 +164,7 @@ def test_what_was_saved_is_loaded_again(tmp_path):
 
 
 def npz(path, without=(), **changed):
-    """A file with the least a domain needs, made without this package."""
+    """A file with only the required arrays, made without this package."""
     said = {"labels": [[], ["end"]], "step_limit": 10} | changed.pop("words", {})
     arrays = {
         "next": [[0, 1], [0, 1]],

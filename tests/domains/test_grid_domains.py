@@ -1,4 +1,4 @@
-"""Facts about the domains on a grid that a person has checked by hand, and the returns they allow."""
+"""Facts about the grid domains, checked by hand, and the range of their returns."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.domains.walks import reachable, reverse, run, shortest, walk, words
 
 
 def state(world, row, column, scene=0):
-    """The number of a state by what is seen."""
+    """The number of a state, by its name."""
     picture = world.picture
     return next(
         number
@@ -73,8 +73,11 @@ def test_mazes_have_their_distance_loops_and_dead_ends():
 
 
 def out_of(maze, length):
-    """A way to the treasure of that length that can be retraced: to and fro after the first two steps, and, where the
-    parity asks for it, one bump between two walls."""
+    """A path of this length to the treasure that can be retraced.
+
+    It goes back and forth after the first two steps and, for the right parity, bumps once between
+    two walls.
+    """
     path = shortest(maze, int(maze.arrays.start_state[0]), treasure_of(maze))
     if (length - len(path)) % 2:
         place, here = bump_of(maze, path)
@@ -91,7 +94,7 @@ def treasure_of(maze):
 
 
 def bump_of(maze, path):
-    """Where on a path a step to either side bumps, and such a step."""
+    """The positions on a path where a step to a side bumps, with such a step."""
     here = int(maze.arrays.start_state[0])
     for place, move in enumerate(path):
         for pair in ("ud", "lr"):
@@ -156,7 +159,7 @@ SHORT = [frozenset({f"short_{i}"}) for i in range(1, 65)]
 
 
 def sequence(label):
-    """The places that the machine pushes for a label, the first to visit first."""
+    """The places that the machine pushes for a label, in the order of the visits."""
     return catalogue("deliver").run([label]).after.stack[:-1]
 
 

@@ -1,4 +1,4 @@
-"""PaintWorld and Echo by hand; the catalogue of domains; starting where one wants."""
+"""PaintWorld and Echo by hand, the catalogue of domains, and chosen starts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What environments draw: the agent where it stands, what differs looks different, the same state gives the same bytes."""
+"""Pictures of environments: the agent's position, different states, and equal bytes."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from pdrm.domains.water import WaterWorld
 
 
 def has(image, colour):
-    """Whether some pixel has exactly this colour."""
+    """Return True if some pixel has exactly this colour."""
     return bool((image == ImageColor.getrgb(colour)).all(axis=-1).any())
 
 
@@ -59,10 +59,11 @@ def test_water_shows_the_agent_the_balls_that_are_left_and_the_stack():
     assert np.array_equal(image, env.render())
     x, y = (
         int(number)
-        for number in np.array([water.place[0], world.side - water.place[1]]) * 480 / 17 + MARGIN
+        for number in np.array([water.position[0], world.side - water.position[1]]) * 480 / 17
+        + MARGIN
     )
     assert tuple(image[y, x]) == ImageColor.getrgb(AGENT)
-    gone = water._replace(there=np.zeros(10, np.bool_))
+    gone = water._replace(present=np.zeros(10, np.bool_))
     assert has(draw_water(world, water), EVEN)
     assert not has(draw_water(world, gone), EVEN)
     assert has(draw_water(world, gone, (), ("ball_0", "#")), EVEN)

@@ -1,4 +1,4 @@
-"""WaterWorld: its motion and labels by hand, the JAX twin on shared trajectories, and Gymnasium's own check."""
+"""WaterWorld: motion and labels by hand, its JAX twin, and Gymnasium's check."""
 
 import warnings
 from dataclasses import replace
@@ -41,13 +41,13 @@ def test_a_push_speeds_up_to_the_top_speed():
         now, _ = step(now, (1.0, 0.0))
         speeds.append(float(now.velocity[0]))
     assert speeds == pytest.approx([0.5, 1.0, 1.5, 1.5, 1.5])
-    assert float(now.place[0]) == pytest.approx(2 + 0.1 * sum(speeds))
+    assert float(now.position[0]) == pytest.approx(2 + 0.1 * sum(speeds))
 
 
 def test_walls_are_elastic():
     now, _ = step(scene(place=(0.35, 2.0), velocity=(-1.5, 0.0)))
     assert float(now.velocity[0]) == pytest.approx(1.5)
-    assert float(now.place[0]) == pytest.approx(2 * WORLD.radius - (0.35 - 0.15))
+    assert float(now.position[0]) == pytest.approx(2 * WORLD.radius - (0.35 - 0.15))
 
 
 def with_ball_at(number, place):
@@ -60,8 +60,8 @@ def test_balls_2_to_9_vanish_and_emit_their_parity():
     for number, event in [(2, "even"), (3, "odd"), (8, "even"), (9, "odd")]:
         now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
         assert label == {event}
-        assert not now.there[number]
-        assert now.there.sum() == 9
+        assert not now.present[number]
+        assert now.present.sum() == 9
         assert step(now)[1] == frozenset()
 
 
@@ -69,8 +69,8 @@ def test_balls_0_and_1_jump():
     for number in [0, 1]:
         now, label = step(scene(balls=with_ball_at(number, (2.5, 2.0))))
         assert label == {f"ball_{number}"}
-        assert now.there.all()
-        assert now.ball_place[number] == pytest.approx(WORLD.radius + WORLD.inner * NUMBERS)
+        assert now.present.all()
+        assert now.ball_position[number] == pytest.approx(WORLD.radius + WORLD.inner * NUMBERS)
 
 
 def test_all_found_is_said_once_in_the_next_step():

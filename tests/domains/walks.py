@@ -1,4 +1,4 @@
-"""Walks on a domain by hand, and what a machine says of them."""
+"""Walks on a domain by hand, and a machine's run on them."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from pdrm.domains import FiniteEnv
 
 
 def walk(domain, actions, start=0, seed=0):
-    """The labels that a walk emits (the one at reset first, where there is one) and the environment's rewards."""
+    """The labels of a walk (first the optional label at reset) and the environment's rewards."""
     env = FiniteEnv(domain.starting(start))
     _, info = env.reset(seed=seed)
     labels, paid = [] if info["label"] is None else [info["label"]], 0.0
@@ -19,7 +19,7 @@ def walk(domain, actions, start=0, seed=0):
 
 
 def words(labels):
-    """Labels as a person writes them: `d+t`."""
+    """Labels in the notation of words: `d+t`."""
     return [
         "+".join(sorted(label, key=lambda event: (event not in "udlr", event))) for label in labels
     ]
@@ -33,7 +33,7 @@ def run(domain, actions, start=0):
 
 
 def shortest(domain, source, target, avoid=()):
-    """The actions of a shortest way between two states of a deterministic domain."""
+    """The actions of a shortest path between two states of a deterministic domain."""
     came, frontier = {source: ""}, [source]
     for state in frontier:
         for action, name in enumerate(domain.actions):
@@ -62,5 +62,5 @@ BACK = str.maketrans("udlr", "durl")
 
 
 def reverse(actions):
-    """The way back."""
+    """The path back."""
     return actions[::-1].translate(BACK)

@@ -1,4 +1,4 @@
-"""The paper's machines as subjects to draw, without the lines of the text that they were read from."""
+"""The paper's machines to draw, without the lines of their text."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ TEXTS = {
 
 @cache
 def drawn(name):
-    """A machine as if it were built in Python."""
+    """A machine without source lines."""
     machine = parse(TEXTS[name])
     rules = tuple(replace(rule, where=None) for rule in machine.transitions)
     return replace(machine, transitions=rules)

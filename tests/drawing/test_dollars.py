@@ -1,4 +1,4 @@
-"""A `$` in a name is drawn as it is: matplotlib would take it for a formula."""
+"""A `$` in a name is drawn as such, not as the start of a formula."""
 
 import numpy as np
 

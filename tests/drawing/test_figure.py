@@ -1,4 +1,4 @@
-"""Compressed labels say exactly what the rules say."""
+"""Compressed labels stand for exactly the machine's rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.drawing import paper
 
 
 def single_rules(line: EdgeLine) -> list[EdgeLine]:
-    """The rules a line stands for: every guard with every top."""
+    """The rules of a line: every guard with every top."""
     tops = line.tops or (None,)
     pairs = product(line.guards, tops)
     return [
@@ -67,7 +67,7 @@ def test_one_variable_stands_for_the_directions_on_every_edge():
 
 
 def test_variables_are_called_as_in_the_text():
-    """A loop's variable and a map of it; a second loop over other values gets a prime, and `1e5` is not a variable."""
+    """A loop's variable and its map; a second meaning gets a prime; `1e5` is not a variable."""
     text = (
         "events u d l r t\nexclusive u d l r\nstack # u d l r\nstart s\nfinal f\notherwise stay 0\nmap back u:d d:u l:r r:l\n"
         "for step in u d l r:\n    s -> s : step & !t, z / step z, 0\n    s -> v : {step, t}, z / step z, 0\n"

@@ -1,4 +1,4 @@
-"""Pictures hold every state and every label, in each format."""
+"""Pictures contain every state and every label, in each format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parsed(picture: bytes):
 
 
 def groups(picture: bytes, kind: str):
-    """Title -> group of each node or edge; of edges with the same title, the one with a label."""
+    """Title -> group of a node or edge; of edges with equal titles, the labelled edge."""
     found = {}
     for group in parsed(picture).iter(f"{SVG}g"):
         title = group.findtext(f"{SVG}title")

@@ -1,4 +1,4 @@
-"""Files are written whole, in the format their name asks for, or not at all."""
+"""Files are written atomically, in the format of their suffix."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pdrm.errors import StackFull
 from pdrm.language.loading import parse
 from pdrm.machines.guards import ALWAYS, SILENT, Event
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import EMPTY, FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import EMPTY, OK, OVERFLOW, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import tabulate
 from pdrm.machines.transitions import Otherwise, Transition
@@ -81,8 +81,8 @@ def test_full_in_the_middle_of_silent_moves_changes_nothing():
     for capacity in range(2, 8):
         stacks = Stacks.empty(2, capacity)
         outcome = begin(table, stacks)
-        while (after := step(table, stacks, *outcome[:2], 0))[3] == FULL:
-            assert after == (*outcome[:2], 0.0, FULL)
+        while (after := step(table, stacks, *outcome[:2], 0))[3] == OVERFLOW:
+            assert after == (*outcome[:2], 0.0, OVERFLOW)
             stacks = stacks.reserve()
         outcomes.add(after)
     assert outcomes == {(3, 4, 0.1 + 0.2 + 0.3, OK)}

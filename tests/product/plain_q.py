@@ -1,4 +1,4 @@
-"""Q-learning in a few lines, over the keys of observations, to show that nothing more is needed."""
+"""Q-learning in a few lines, over the keys of observations."""
 
 from collections import defaultdict
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def learnt(env, steps, seeds=None, *, alpha=0.1, gamma=0.99, epsilon=0.2):
-    """The table after so many steps; episodes start from the given seeds in turn, or from the generator's own."""
+    """The table after n steps. Episodes start from the given seeds in turn, or from random ones."""
     random = np.random.default_rng(0)
     explores, guesses = (
         random.random(steps) < epsilon,
@@ -31,7 +31,7 @@ def learnt(env, steps, seeds=None, *, alpha=0.1, gamma=0.99, epsilon=0.2):
 
 
 def mean_return(env, table, seeds):
-    """The mean return of the greedy policy, an episode a seed."""
+    """The mean return of the greedy policy, with one episode per seed."""
     returns = []
     for seed in seeds:
         here = env.key(env.reset(seed=seed)[0])

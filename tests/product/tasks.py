@@ -1,4 +1,4 @@
-"""Small tasks on other people's environments that need a stack, and an environment that plays back a script."""
+"""Small tasks in third-party environments that need a stack, and a scripted environment."""
 
 import gymnasium
 import numpy as np
@@ -6,8 +6,8 @@ from gymnasium import spaces
 
 import pdrm
 
-# FrozenLake as a corridor of three cells: coins on the left, a shop on the right, the door in the middle. Ice makes the number
-# of coins random: pay for all of them before going through the door.
+# FrozenLake as a corridor of three cells: coins on the left, a shop on the right, the door in the
+# middle. Ice makes the number of coins random: pay for all of them before going through the door.
 COINS = pdrm.parse("""
 name      coins
 events    coin pay door
@@ -33,8 +33,8 @@ def shopping(_before, _action, after, _info):
     return {("coin", "door", "pay")[after]}
 
 
-# Taxi: pick the passenger up, show him his destination, and bring him back to where he was: aboard, nothing but the stack
-# remembers where that was. Delivering him ends the episode, as in the plain game.
+# Taxi: pick up the passenger, show him his destination, and bring him back. While he is aboard,
+# only the stack remembers his start. Delivering him ends the episode, as in the plain game.
 ROUND_TRIP = pdrm.parse("""
 name      round-trip
 events    R G Y B aboard shown
@@ -55,7 +55,7 @@ DEPOTS = {(0, 0): "R", (0, 4): "G", (4, 0): "Y", (4, 3): "B"}
 
 
 def taxi(state):
-    """The taxi's place, where the passenger is (4: aboard) and where he wants to go."""
+    """The taxi's position, the passenger's (4: aboard) and his destination."""
     return (state // 100, state // 20 % 5), state // 4 % 5, state % 4
 
 
@@ -71,7 +71,7 @@ def sightseeing(before, _action, after, _info):
 
 
 class Script(gymnasium.Env):
-    """Plays back labels, whatever the actions: `word[0]` at reset (None: no label), then one a step; pays 0.5 a step."""
+    """Plays back labels: `word[0]` at reset (None: no label), then one per step, rewards 0.5."""
 
     observation_space = spaces.Discrete(1000)
     action_space = spaces.Discrete(2)
@@ -98,7 +98,7 @@ class Script(gymnasium.Env):
 
 
 class Room(gymnasium.Env):
-    """A small world that observes as MiniGrid does: a picture of codes, a direction and a text; entering 3 ends it and pays 1."""
+    """A small world with MiniGrid's observations; entering 3 ends the episode with reward 1."""
 
     observation_space = spaces.Dict(
         {
@@ -146,6 +146,6 @@ back -> home : empty, X / eps, 5
 
 
 def watch_room(_before, _action, _after, info):
-    """Looks at the environment itself, and at what it reports."""
+    """Checks the environment itself, and its `info`."""
     far = {"far"} if info["env"].unwrapped.at == 3 else set()
     return far | ({"empty"} if info["fuel"] < 6 else set())

@@ -1,4 +1,4 @@
-"""A counting automaton's compiled step is the readable one: state, counters, rewards and moves."""
+"""A counting automaton's compiled step equals the readable one: state, counters, reward, moves."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -75,7 +75,7 @@ def test_random_automata():
 
 
 def test_counters_beyond_64_bits_are_refused(monkeypatch):
-    """With a limit that one step passes: rules add at most 999,999,999, and the real one takes years to reach."""
+    """With a limit that one step exceeds, because rules reach the real limit too slowly."""
     monkeypatch.setattr("pdrm.product.explore_kernel.MAX_VALUE", 10**8)
     up = CountingTransition("u", "u", Event("A"), ("-",), (999_999_999,), 0)
     machine = CountingRewardAutomaton("m", ("A",), 1, "u", (), Otherwise.error(), (up,))

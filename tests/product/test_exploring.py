@@ -1,4 +1,4 @@
-"""Configurations found as they are met are the readable machine's, however little room there is at first."""
+"""Explored configurations equal the readable machine's, whatever the initial capacity."""
 
 from random import Random
 
@@ -19,7 +19,7 @@ from tests.properties.random_machines import random_machine
 
 
 class Walk:
-    """A machine explored from the start, with room made where there is none."""
+    """A machine explored from the start, which grows if necessary."""
 
     def __init__(self, machine, view, capacity=1):
         self.machine, self.labels = machine, list(machine.alphabet.labels())
@@ -64,7 +64,7 @@ def check_a_walk_is_the_readable_one(seed, view):
         assert paid == step.reward
         if before < walk.explored.after.shape[1]:
             assert walk.explored.after[label, before] == number
-            assert walk.explored.paid[label, before] == step.reward
+            assert walk.explored.reward[label, before] == step.reward
     assert len(set(seen.values())) == len(seen)
     return walk.refused
 

@@ -16,14 +16,14 @@ from tests.properties.random_machines import random_machine
 
 
 def placed(where, machine, s, here):
-    """A product state by the readable machine; None: the episode is over."""
+    """A product state of the readable machine, or None if the episode is over."""
     if here.state in machine.final or where.arrays.terminal[s]:
         return None
     return (int(s), here.state, here.stack)
 
 
 def started(where, machine):
-    """The product states that episodes start in."""
+    """The initial product states."""
     for s, label in zip(where.arrays.start_state, where.arrays.start_label, strict=True):
         here = machine.begin().after
         if label >= 0 and here.state not in machine.final:
@@ -32,7 +32,7 @@ def started(where, machine):
 
 
 def readable(where, machine, depth, height):
-    """All product states within some steps, and every step, by the readable machine."""
+    """All product states within some steps, and every step, of the readable machine."""
     arrays, starts = where.arrays, list(started(where, machine))
     steps, layer = {}, [x for x in starts if x]
     seen = set(layer)
@@ -91,7 +91,7 @@ def test_shortest_words_lead_where_they_say():
     product = FiniteProduct(maze, machine)
     product.explore(depth=5)
     for x in range(0, len(product), 37):
-        way = product.way_to(x).actions
+        way = product.path_to(x).actions
         assert len(way) == product.states.depth[x]
         s, here = int(maze.arrays.start_state[0]), machine.begin().after
         for action in way:
@@ -103,7 +103,7 @@ def test_shortest_words_lead_where_they_say():
             product.machine_state(x),
             product.stack(x),
         )
-    assert product.way_to(0).word == ""
+    assert product.path_to(0).word == ""
 
 
 def test_a_product_that_would_not_fit_is_left_while_it_is_small():
@@ -111,7 +111,7 @@ def test_a_product_that_would_not_fit_is_left_while_it_is_small():
     small = FiniteProduct(maze, catalogue(maze.machine), memory=2**20)
     small.explore(depth=12)
     assert small.frontier.size
-    assert small.most_states < len(small) < 8 * small.most_states
+    assert small.max_states < len(small) < 8 * small.max_states
 
 
 def test_a_missing_move_is_named():
@@ -125,16 +125,16 @@ def test_a_missing_move_is_named():
 
 
 def test_a_survey_keeps_the_ends_and_no_steps():
-    """The third A ends the episode, in a stack that no acting state has; the product proper does not list it."""
+    """The third A ends the episode with a stack that the usual product does not contain."""
     text = "events a\nstack # A B\nstart u\nfinal f\notherwise stay 0\nu -> u : a, # / A #, 1\nu -> f : a, A / B A, 1\n"
     where = from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9)
     product, survey = (
         FiniteProduct(where, parse(text)),
-        FiniteProduct(where, parse(text), survey=True),
+        FiniteProduct(where, parse(text), count_only=True),
     )
     for one in (product, survey):
         one.explore()
     assert [product.stack(x) for x in range(len(product))] == [("#",), ("A", "#")]
     assert [survey.stack(x) for x in range(len(survey))] == [("#",), ("A", "#"), ("B", "A", "#")]
-    assert (len(survey.next), survey.machine_state(2), survey.way_to(2).word) == (0, "f", "a a")
-    assert not survey.expand(np.array([1]), most=2)
+    assert (len(survey.next), survey.machine_state(2), survey.path_to(2).word) == (0, "f", "a a")
+    assert not survey.expand(np.array([1]), max_states=2)

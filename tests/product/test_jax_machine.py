@@ -1,14 +1,15 @@
-"""The machine in JAX: full and deep stacks. That it is the readable step is a proof (`tests/properties/jax_machine.py`)."""
+"""Full and deep stacks in JAX. `tests/properties/jax_machine.py` compares the steps."""
 
 import jax
 
 from pdrm.language.loading import catalogue, parse
+from pdrm.machines.stacks import OVERFLOW
 from pdrm.machines.tables import tabulate
-from pdrm.product.jax_env.jax_product import OVERFLOW, JaxMachine
+from pdrm.product.jax_env.jax_product import JaxMachine
 
 
 def test_silent_moves_stop_on_a_full_stack():
-    """With `B` lost, `q` sees the `A` below it and goes back to `p`, and so on for ever."""
+    """Without the dropped `B`, `q` sees the `A` below it and returns to `p`, and so on forever."""
     machine = parse(
         "events a b\nexclusive a b\nstack # A B\nstart u\notherwise stay 0\n"
         "u -> u : a, z / A z, 0\nu -> p : b, z / z, 0\np -> q : eps, z / B z, 0\n"

@@ -1,4 +1,4 @@
-"""The product in JAX, step by step against the domain's arrays and the readable machine; episodes begin anew."""
+"""The product in JAX, step by step against the domain's arrays and the readable machine."""
 
 from dataclasses import replace
 from random import Random
@@ -13,8 +13,9 @@ from pdrm.domains.finite_domain import from_arrays
 from pdrm.domains.paper_domains import domain
 from pdrm.errors import BadSetting
 from pdrm.language.loading import catalogue, parse
+from pdrm.machines.stacks import FINISHED, OK, OVERFLOW, UNDEFINED
 from pdrm.product.jax_env.jax_domain import finite_domain, key_of, make_key, uniforms, water_domain
-from pdrm.product.jax_env.jax_product import FINISHED, OK, OVERFLOW, UNDEFINED, jax_product
+from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK
 from tests.properties.random_machines import random_machine
 
@@ -25,7 +26,7 @@ def symbols_of(product, machine, state):
 
 
 def test_a_walk_is_the_readable_one_and_begins_anew():
-    """LetterEnv cut to 12 steps: labels lead the machine, the clock truncates, and a new episode starts as the first did."""
+    """LetterEnv with 12 steps: the machine follows the labels, and episodes restart."""
     where, machine = domain("letter"), catalogue("letter")
     product = jax_product(replace(finite_domain(where), step_limit=12), machine, TopK(2))
     step, renewed = jax.jit(product.step), jax.jit(product.renew)
@@ -63,7 +64,7 @@ def test_a_walk_is_the_readable_one_and_begins_anew():
 
 
 def begun_by_hand(machine, label, depth):
-    """The first configuration by the readable machine, what it paid, and the status."""
+    """The first configuration of the readable machine, its reward, and the status."""
     begin = machine.begin()
     here, paid = begin.after, begin.reward
     if label is not None and here.state not in machine.final:
@@ -80,7 +81,7 @@ def begun_by_hand(machine, label, depth):
 
 
 def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays():
-    """Random machines, silent moves at the start among them, with every label at reset and with none."""
+    """Random machines, also with initial silent moves, with every label at reset and none."""
     met, depth = set(), 8
     for seed in range(12):
         machine = random_machine(Random(seed))
@@ -102,7 +103,7 @@ def test_what_is_paid_before_the_first_action_is_what_the_readable_machine_pays(
             assert int(begun.status) == status
             assert states[int(begun.state.configuration.state)] == here.state
             assert symbols_of(product, machine, begun.state) == here.stack
-            assert float(begun.paid) == pytest.approx(paid, rel=1e-6, abs=1e-6)
+            assert float(begun.reward) == pytest.approx(paid, rel=1e-6, abs=1e-6)
     assert {(OK, True), (OK, False), (UNDEFINED, False), (FINISHED, True)} <= met
 
 
@@ -118,7 +119,7 @@ def test_a_first_stack_higher_than_the_depth_is_refused():
 
 
 def test_water_moves_as_its_formulas_say():
-    """The product's own draws put into the plain formulas give the same water."""
+    """The product's random numbers, put into the NumPy functions, give the same states."""
     world = water.WaterWorld(step_limit=30)
     product = jax_product(water_domain(world), catalogue("water"), TopK(1))
     state = product.begin(make_key(5)).state

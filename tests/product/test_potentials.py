@@ -1,5 +1,7 @@
-"""Potentials of the machine: values known by hand, in every engine the same, and wrapped environments that are paid by them.
-That they change no optimal action is a proof (`tests/properties/shaping.py`)."""
+"""Potentials of the machine: values known by hand, equal in every engine, and shaped environments.
+
+`tests/properties/shaping.py` proves that they change no optimal action.
+"""
 
 from random import Random
 
@@ -12,7 +14,7 @@ from pdrm.machines.stacks import Stacks
 from pdrm.machines.tables import tabulate
 from pdrm.product import Shaped
 from pdrm.product.explore_kernel import fill_potentials
-from pdrm.product.shaping import Shaping, find_labels
+from pdrm.product.shaping import Shaping, cover_moves
 from tests.properties.random_machines import random_machine
 from tests.properties.wrapping import Case, Playback
 
@@ -23,12 +25,12 @@ EARN = parse(
     "u -> v   : b, A / eps, 2\n"
     "v -> u   : eps, z / z, 3\n"
 )
-"""Every `a` pays 1 and is worth 5 more, at once, when it is taken back: 2 for the label and 3 by a silent move."""
+"""Every `a` has reward 1, and 5 more when it is popped: 2 for the label, 3 for a silent move."""
 
 
 def test_values_by_hand():
     potential = Shaping(discount=0.5).of(EARN)
-    # Taking back pays 5, then 5 at the bottom; or `a` and `b` in turn for ever, 1 and 5: (1 + 5/2) / (1 - 1/4), more than 5.
+    # A pop has reward 5. Alternating `a` and `b` forever, 1 and 5: (1 + 5/2) / (1 - 1/4) > 5.
     for_ever = (1 + 0.5 * 5) / (1 - 0.25)
     assert potential.value("u", ("#",)) == pytest.approx(max(5, for_ever))
     assert potential.value("u", ("A", "#")) == pytest.approx(5 + 0.5 * 5)
@@ -44,12 +46,12 @@ def test_values_by_hand():
 
 
 def test_labels_respect_exclusive_events_and_many_events_are_no_matter():
-    assert set(find_labels(EARN)) == {frozenset(), frozenset("a"), frozenset("b")}
+    assert set(cover_moves(EARN)) == {frozenset(), frozenset("a"), frozenset("b")}
     events = " ".join(f"e{number}" for number in range(60))
     wide = parse(
         f"events {events}\nstack #\nstart u\nfinal end\notherwise stay 0\nu -> end : e0 & !e59, z / z, 1\n"
     )
-    assert len(find_labels(wide)) == 2  # of 2^60
+    assert len(cover_moves(wide)) == 2  # of 2^60
     assert Shaping(discount=0.9).of(wide).value("u", ("#",)) == 1
 
 
@@ -96,24 +98,24 @@ def test_in_jax():
     from pdrm.product.jax_env.jax_product import JaxMachine, jax_potential
 
     labels, shaping, random = (
-        find_labels(EARN),
+        cover_moves(EARN),
         Shaping(discount=0.5, scale=-2.0, shift=1.0),
         Random(0),
     )
     machine, potential = JaxMachine(tabulate(EARN, labels), depth=40), shaping.of(EARN)
     packed = jax_potential(machine, shaping, machine.table)
-    find = jax.jit(packed.of)
+    find = jax.jit(packed.potential)
     for height in (0, 1, 2, 15, 16, 17, 33, 40):
         stack, state = tuple(random.choices(EARN.stack, k=height)), random.randrange(2)
         own = find(machine.pack(state, tuple(EARN.stack.index(symbol) + 1 for symbol in stack)))
         assert float(own) == pytest.approx(potential.potential(EARN.states[state], stack), rel=1e-5)
     clipped = jax_potential(machine, shaping, machine.table, reward_scale=10.0, reward_clip=1.0)
-    turns = (1 + 0.5 * (1 + 1)) / (1 - 0.25)  # `a` and `b` in turn: no move pays more than 1
-    assert float(clipped.of(machine.pack(0, (1,)))) == pytest.approx(1 - 2 * turns)
+    turns = (1 + 0.5 * (1 + 1)) / (1 - 0.25)  # `a` and `b` in turn: clipped to at most 1
+    assert float(clipped.potential(machine.pack(0, (1,)))) == pytest.approx(1 - 2 * turns)
 
 
-def test_wrapped_environments_are_paid_what_cancels_out():
-    """Over an episode the discounted additions sum to γᵗΦ(last) - Φ(first): only the last term differs between the two ends."""
+def test_shaping_of_wrapped_environments_telescopes():
+    """The discounted sum of an episode is γᵗΦ(last) - Φ(first), or -Φ(first) at a final state."""
     word = [frozenset(event) for event in "aabab"]
     for truncates in (False, True):
         shaping = Shaping(discount=0.5, shift=2.0)

@@ -1,4 +1,4 @@
-"""Tasks that pay for the wrong thing are found, in time, and the catalogue's are not blamed."""
+"""Warnings about tasks that reward the wrong behaviour, and none about the catalogue's."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_the_catalogue_is_not_blamed():
 
 
 def test_moves_that_are_not_defined_are_no_way_to_an_end():
-    """With `otherwise error` nothing is said of what follows a label that has no move: at the start, or later."""
+    """With `otherwise error`, labels without a move lead nowhere, at the start or later."""
     text = "name m\nevents u t x\nexclusive u t x\nstack #\nstart s\nfinal done\notherwise error\n"
     rules = "s -> s : u, # / #, 1\ns -> done : t, # / #, -1\n"
     arrays = [[0, 0, 0]], [[0, 1, 2]], [("u",), ("t",), ("x",)]

@@ -19,7 +19,7 @@ NOTHING = frozenset()
 
 
 def played(env, actions=()):
-    """Everything an episode gives: (observation, reward, terminated, truncated, info) from the reset on."""
+    """The steps of an episode from the reset on, as Gymnasium's five values."""
     observation, info = env.reset(seed=3)
     steps = [(observation, 0.0, False, False, info)]
     while not (steps[-1][2] or steps[-1][3]):
@@ -118,7 +118,7 @@ def test_the_label_at_reset_by_a_function():
 
 
 class InPlace(gymnasium.Env):
-    """Counts in one array, given out again and again."""
+    """Counts in one array, which every step returns."""
 
     action_space = spaces.Discrete(2)
 

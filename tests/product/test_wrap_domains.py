@@ -1,4 +1,4 @@
-"""Our own environments report their labels in `info`, at reset too: wrapped with `labels="info"`, each with its machine."""
+"""The package's environments report labels in `info`, also at reset: `labels="info"`."""
 
 import gymnasium
 import pytest

@@ -1,4 +1,4 @@
-"""What a user can do wrong with `wrap`, `wrap_vector` and labelling functions: the kind of the error, and where it was."""
+"""Mistakes with `wrap`, `wrap_vector` and labelling functions: kinds and positions of errors."""
 
 from collections import deque
 
@@ -101,7 +101,7 @@ class Pays(Script):
 def test_rewards_are_finite(reward):
     env = pdrm.wrap(Pays(reward), "letter", "info")
     env.reset()
-    with pytest.raises(BadEnvironmentReward):
+    with pytest.raises(BadEnvironmentReward, match="fix: "):
         env.step(0)
 
 
@@ -216,7 +216,7 @@ def test_no_episode_to_step_in():
 
 
 class Plays(gymnasium.Env):
-    """An environment that returns something else than Gymnasium's."""
+    """An environment that violates Gymnasium's API."""
 
     observation_space = action_space = gymnasium.spaces.Discrete(2)
     began, moved = (0, {}), (0, 0.0, False, False, {})
@@ -309,7 +309,7 @@ def test_a_long_vector_is_warned_of():
 
 
 class Tells(Script):
-    """An environment whose info has an entry `machine` of its own."""
+    """An environment whose info already has an entry `machine`."""
 
     def step(self, action):
         *rest, info = super().step(action)

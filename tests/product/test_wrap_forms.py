@@ -52,7 +52,7 @@ def test_a_full_stack_has_a_depth():
     assert env.reset()[0]["stack"].tolist() == [1, 0, 0, 0]
     for expected in ([2, 1, 0, 0], [2, 2, 1, 0], [2, 2, 2, 1]):
         assert env.step(0)[0]["stack"].tolist() == expected
-    with pytest.raises(StackTooHigh, match=r"5 symbols.*4 places"):
+    with pytest.raises(StackTooHigh, match=r"5 symbols.*4 slots"):
         env.step(0)
 
 

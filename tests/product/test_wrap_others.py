@@ -1,4 +1,4 @@
-"""Somebody else's environments, agents and checks: FrozenLake, Taxi, MiniGrid; plain Q-learning, SB3's DQN; both `check_env`."""
+"""Third-party environments, agents and checks: FrozenLake, Taxi, MiniGrid, SB3, `check_env`."""
 
 import warnings
 
@@ -21,7 +21,7 @@ from tests.product.tasks import (
     watch_room,
 )
 
-# Turn left as often as you like, step forward, then turn right as often: the way a nested task is undone.
+# Turn left any number of times, step forward, then turn right as often, like undoing a nested task.
 UNWIND = pdrm.parse("""
 name      unwind
 events    left right forward
@@ -48,7 +48,7 @@ def minigrid(**settings):
     return wrappers.ImgObsWrapper(gymnasium.make("MiniGrid-Empty-5x5-v0", **settings))
 
 
-# Through the door with the key, to the goal, and back through the door: what MiniGrid itself would end at the goal.
+# Through the door with the key, to the goal, where MiniGrid would end, and back through the door.
 DOOR_TWICE = pdrm.parse("""
 name      door-twice
 events    door goal
@@ -64,7 +64,7 @@ back -> home : door, D / eps, 1
 
 
 def standing_on(_before, _action, _after, info):
-    """What MiniGrid's observation does not say: the cell that the agent stands on."""
+    """The agent's cell, which MiniGrid's observation does not contain."""
     world = info["env"].unwrapped
     cell = world.grid.get(*world.agent_pos)
     return {cell.type} if cell is not None and cell.type in ("door", "goal") else set()
@@ -77,7 +77,7 @@ def door_key(**form):
 
 
 def test_the_coins_need_the_stack():
-    """Seeing the top, pay while it is a coin. Blind, leave at a random time: 0.6 - 0.4 at best, by hand."""
+    """With k = 1, pay while the top is a coin. With k = 0, leave at random: 0.6 - 0.4 at best."""
     returns = {}
     for k in (0, 1):
         env = pdrm.wrap(corridor(disable_env_checker=True), COINS, shopping, k=k)
@@ -111,7 +111,7 @@ FORMS = [{}, {"flatten": True}, {"k": 0}, {"k": "full", "depth": 300}]
 def test_gymnasium_finds_nothing_wrong(name, form, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # to render without a display
     env = WRAPPED[name](**form)
-    # MiniGrid's own wrapper cannot be made anew from its spec, as these two checks ask for.
+    # MiniGrid's wrapper cannot be created from its spec, which these two checks require.
     own = name.startswith("MiniGrid")
     check_env(env, skip_render_check=own, skip_close_check=own)
 
@@ -185,7 +185,7 @@ def test_agents_of_stable_baselines_take_dictionaries():
 
 
 def test_an_image_too_small_for_convolutions_is_warned_of(monkeypatch):
-    """Only if Stable-Baselines3 is installed, and only in a dictionary."""
+    """Only if Stable-Baselines3 is installed, and only for dictionaries."""
     room = minigrid(disable_env_checker=True)
     large = gymnasium.wrappers.TransformObservation(
         room, np.zeros_like, gymnasium.spaces.Box(0, 255, (36, 40, 3), np.uint8)

@@ -1,4 +1,4 @@
-"""Every sub-environment of a vector goes through exactly the episodes that it goes through alone, in both autoreset modes."""
+"""Sub-environments of a vector have the same episodes as alone, in both autoreset modes."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ import pdrm
 from pdrm.errors import UnknownEvent
 from tests.product.tasks import COINS, TRIP, Room, corridor, shopping, watch_room
 
-# From Python 3.12 on, a fork beside other threads (pytest-xdist's) is warned about; Gymnasium forks by default.
+# Python 3.12 warns about forks next to other threads (pytest-xdist's), and Gymnasium forks.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:This process .* is multi-threaded:DeprecationWarning"
 )
@@ -19,7 +19,7 @@ SEED, COUNT, STEPS = 10, 4, 250
 
 
 def actions():
-    """For each step, one action for each sub-environment."""
+    """An action for each step and sub-environment."""
     return np.random.default_rng(0).integers(4, size=(STEPS, COUNT))
 
 
@@ -32,7 +32,7 @@ def seen(observation):
 
 
 def alone(index, same_step):
-    """What each step of a vector must give for one sub-environment: an environment alone, reset when its episode ends."""
+    """The expected steps of a sub-environment: an environment alone, reset after each episode."""
     env = pdrm.wrap(corridor(max_episode_steps=15 + index), COINS, shopping, k=2)
     observation, info = env.reset(seed=SEED + index)
     results, over = [(seen(observation), info["machine"])], False

@@ -18,8 +18,9 @@ import numpy as np
 from pdrm.errors import UndefinedMove
 from pdrm.machines.guards import Label, label_text
 from pdrm.machines.pushdown import PushdownRewardMachine
+from pdrm.machines.stacks import OK, OVERFLOW, UNDEFINED
 from pdrm.machines.tables import Table, begin_table, tabulate
-from pdrm.product.jax_env.jax_product import OK, OVERFLOW, UNDEFINED, JaxMachine
+from pdrm.product.jax_env.jax_product import JaxMachine
 from tests.properties.random_machines import described, random_machine, random_words
 
 MACHINES = 100

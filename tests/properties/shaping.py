@@ -27,7 +27,7 @@ from pdrm.product.shaping import (
     MachineOperators,
     Potential,
     Shaping,
-    find_labels,
+    cover_moves,
 )
 from tests.properties.k_policies import Truth
 from tests.properties.plain_product import END, Case, Key, Plain, Way
@@ -133,7 +133,7 @@ def compare_with_solver(
     random: Random, machine: PushdownRewardMachine, discount: float
 ) -> Counter[str]:
     """The values of random configurations by the operators of a domain with one state, where the agent chooses the label."""
-    potential, labels = Shaping(discount).of(machine), find_labels(machine)
+    potential, labels = Shaping(discount).of(machine), cover_moves(machine)
     table = tabulate(machine, labels)
     actions = np.arange(len(labels), dtype=np.int32)[np.newaxis]
     world = World(np.zeros_like(actions), actions, np.zeros(actions.shape), np.zeros(1, np.bool_))

@@ -276,8 +276,8 @@ def test_a_potential_that_outlives_the_episode(monkeypatch):
 
 
 def test_values_of_a_machine_that_try_one_label(monkeypatch):
-    labels = potentials.find_labels
-    monkeypatch.setattr(potentials, "find_labels", lambda machine: labels(machine)[:1])
+    labels = potentials.cover_moves
+    monkeypatch.setattr(potentials, "cover_moves", lambda machine: labels(machine)[:1])
     with pytest.raises(AssertionError, match="by one label more"):
         shaping.check(seed=0, products=40)
 

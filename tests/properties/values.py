@@ -85,7 +85,7 @@ def compared_open(case: Case) -> Counter[str]:
     if silent and not further.closed:
         return Counter()
     product = case.product()
-    product.explore(most=MAX_STATES)
+    product.explore(max_states=MAX_STATES)
     found = bound_values(product, float(case.discount))
     worst, best = (bracket(case, further, sign) for sign in (-1, 1))
     narrow = True

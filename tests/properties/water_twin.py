@@ -85,13 +85,13 @@ def followed(
 
 def on_edge(world: WaterWorld, water: Water, push: np.ndarray[Any, Any]) -> bool:
     """Whether rounding decides what happens in a step, by 64-bit numbers."""
-    place, velocity, ball_place, ball_velocity = (
+    place, velocity, ball_position, ball_velocity = (
         np.asarray(field, np.float64) for field in water[:4]
     )
     velocity = velocity + world.acceleration * push
     velocity = velocity * min(1.0, world.top_speed / max(float(np.linalg.norm(velocity)), 1e-6))
     moved = np.vstack(
-        [place + world.interval * velocity, ball_place + world.interval * ball_velocity]
+        [place + world.interval * velocity, ball_position + world.interval * ball_velocity]
     )
     walls = np.abs(np.stack([moved - world.radius, moved - (world.side - world.radius)]))
     low, high = world.radius, world.side - world.radius
@@ -116,5 +116,7 @@ def _stacked(states: list[Water]) -> Water:
 def _alike(one: Water, other: Water) -> bool:
     close = all(np.abs(a - b).max() <= CLOSE for a, b in zip(one[:4], other[:4], strict=True))
     return (
-        close and np.array_equal(one.there, other.there) and bool(one.announced == other.announced)
+        close
+        and np.array_equal(one.present, other.present)
+        and bool(one.announced == other.announced)
     )

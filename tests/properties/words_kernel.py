@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from pdrm.machines.stacks import EMPTY, FULL, OK, Stacks
+from pdrm.machines.stacks import EMPTY, OK, OVERFLOW, Stacks
 from pdrm.machines.step_kernel import NumberedStep, follow, step
 from pdrm.machines.tables import BEGIN, Integers, Rewards, Table
 
@@ -50,7 +50,7 @@ class Runs(NamedTuple):
     """[words]: OK (all read), FINISHED (labels left over at a final state) or UNDEFINED."""
 
     @classmethod
-    def room(cls, words: Words) -> Runs:
+    def with_capacity(cls, words: Words) -> Runs:
         """Space for the runs of these words."""
         count = len(words.offsets) - 1
         entries = len(words.labels) + count
@@ -62,7 +62,7 @@ class Runs(NamedTuple):
 
 @njit(cache=True)
 def begin(table: Table, stacks: Stacks) -> NumberedStep:
-    """The start of an episode, after the silent moves before the first label. The status is OK or FULL."""
+    """The start of an episode, after the silent moves before the first label. The status is OK or OVERFLOW."""
     return follow(table, stacks, table.start, EMPTY, BEGIN)
 
 
@@ -71,7 +71,7 @@ def run_words(table: Table, stacks: Stacks, words: Words, first: int, runs: Runs
     """Run the words from number `first` on, each from the start to its end, a final state or an undefined move. Returns
     the number of the word that needs room (`first` of the next call), or the number of words once all are done."""
     word, count, status = first, len(words.offsets) - 1, OK
-    while word < count and status != FULL:
+    while word < count and status != OVERFLOW:
         entry, end = words.offsets[word] + word, words.offsets[word + 1] + word
         last = entry
         state, node, paid, status = begin(table, stacks)
@@ -83,7 +83,7 @@ def run_words(table: Table, stacks: Stacks, words: Words, first: int, runs: Runs
                 break
             state, node, paid, status = step(table, stacks, state, node, words.labels[last - word])
             last += status == OK
-        if status != FULL:
+        if status != OVERFLOW:
             runs.read[word] = last - entry
             runs.status[word] = status
             word += 1
@@ -92,7 +92,7 @@ def run_words(table: Table, stacks: Stacks, words: Words, first: int, runs: Runs
 
 def run(table: Table, stacks: Stacks, words: Words) -> tuple[Stacks, Runs]:
     """Run all words, making room for stacks as needed; the nodes in the runs are those of the stacks returned."""
-    runs = Runs.room(words)
+    runs = Runs.with_capacity(words)
     first = run_words(table, stacks, words, 0, runs)
     while first < len(words.offsets) - 1:
         stacks = stacks.reserve(stacks.capacity)

@@ -77,7 +77,9 @@ class Classes:
     def __init__(self, product: FiniteProduct, k: int) -> None:
         self.product = product
         self.k = k
-        self.arrays = ClassArrays(Index.room(0), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        self.arrays = ClassArrays(
+            Index.with_capacity(0), np.zeros(0, np.int32), np.zeros(0, np.int32)
+        )
         """As long as the arrays of the product, which have spare rows."""
         self._classified = 0
 
@@ -90,7 +92,7 @@ class Classes:
         room = len(product.states.env_state)
         if len(self.arrays.member) < room:
             self.arrays = ClassArrays(
-                Index.of(self.arrays.keys.key[: len(self)], room),
+                Index.from_keys(self.arrays.keys.key[: len(self)], room),
                 lengthen(self.arrays.of_state, room),
                 lengthen(self.arrays.member, room),
             )
@@ -255,7 +257,7 @@ class _BestFirst(ABC, Generic[Node]):
                     bound = max(bound, key)
             if not heap or not self._can_beat_best(heap[0].key):
                 break
-            if len(heap) > max_nodes or len(self.product) > self.product.most_states:
+            if len(heap) > max_nodes or len(self.product) > self.product.max_states:
                 break
             if deadline.over and self.nodes:
                 break

@@ -97,7 +97,7 @@ class _Search:
         report = self.report
         values = value_product(report.task, report.discount, report.height, self.memory, deadline)
         self.values = report.values = values
-        self.max_states = min(self.max_states, values.product.most_states)
+        self.max_states = min(self.max_states, values.product.max_states)
         nearby = NEARBY_STATES_STOCHASTIC
         if isinstance(values, SolvedValues):
             nearby = 0 if self.start_only else NEARBY_STATES

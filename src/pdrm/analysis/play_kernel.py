@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from pdrm.analysis.whole_stack_kernel import Operators
-from pdrm.machines.stacks import EMPTY, FULL, OK, Stacks
+from pdrm.machines.stacks import EMPTY, OK, OVERFLOW, Stacks
 from pdrm.machines.tables import Integers
 from pdrm.product.finite_kernel import END, Flags, Floats, Numbers, States
 from pdrm.product.hash_kernel import Index, find_key
@@ -46,7 +46,7 @@ def value_states(
     A stack's value needs the values of the stack below it at the exits of its top symbol. These are
     computed first, depth first, and kept in `known`.
 
-    Returns the number of the first state that is left, and OK; FULL if `known` is full; or MISSING,
+    Returns the number of the first state that is left, and OK; OVERFLOW if `known` is full; or MISSING,
     with the control state and the symbol of the operator.
     """
     slot, keys, used = known.keys
@@ -81,7 +81,7 @@ def value_states(
             if ready:
                 row = used[0]
                 if row == len(keys):
-                    return x, FULL, -1, -1
+                    return x, OVERFLOW, -1, -1
                 slot[free], keys[row], stack_value[row], used[0] = row, key, best, row + 1
                 todo.pop()
         value[x] = stack_value[row] / power[1]
@@ -114,7 +114,7 @@ def classify(
 
     The top k symbols are represented by the node of the stack that consists of them alone.
 
-    Returns the number of the first state that is left, and OK or FULL.
+    Returns the number of the first state that is left, and OK or OVERFLOW.
     """
     slot, keys, used = classes.keys
     top = np.empty(k, np.int64)
@@ -131,7 +131,7 @@ def classify(
             if child == EMPTY:
                 child = stacks.made[0]
                 if child == len(stacks.symbol):
-                    return x, FULL
+                    return x, OVERFLOW
                 stacks.symbol[child] = top[position]
                 stacks.parent[child] = node
                 stacks.height[child] = stacks.height[node] + 1
@@ -143,7 +143,7 @@ def classify(
         if row < 0:
             row = used[0]
             if row == len(keys):
-                return x, FULL
+                return x, OVERFLOW
             slot[free], keys[row], used[0] = row, key, row + 1
             classes.member[row] = x
         classes.of_state[x] = row

@@ -69,7 +69,7 @@ def count_reachable(
         steps: The maximum number of steps (default: the domain's limit).
         most: The maximum number of product states.
     """
-    product = FiniteProduct(domain, machine, survey=True)
+    product = FiniteProduct(domain, machine, count_only=True)
     limit = domain.step_limit if steps is None else steps
     rows = list[int]()
     ends = [0]

@@ -108,7 +108,7 @@ def _find_different_values(states: Numbers, values: ValuedProduct) -> tuple[int,
 def explore(values: ValuedProduct, max_states: int, depth: int | None, deadline: Deadline) -> None:
     """Expand the nearest states, layer by layer, up to a depth or a number of states."""
     product = values.product
-    while len(product) < min(max_states, product.most_states) and not deadline.over:
+    while len(product) < min(max_states, product.max_states) and not deadline.over:
         frontier = product.expandable(product.frontier)
         depths = product.states.depth[frontier]
         if not frontier.size or (depth is not None and depths.min() >= depth):
@@ -127,7 +127,7 @@ def search_witnesses(
     """
     generator, product = np.random.default_rng(0), values.product
     remaining = list(ks)
-    while remaining and not deadline.over and len(product) < min(max_states, product.most_states):
+    while remaining and not deadline.over and len(product) < min(max_states, product.max_states):
         for k in (remaining[-1], remaining[0]):
             chosen = generator.choice(np.flatnonzero(product.expanded), PAIRS)
             klass = Classes(product, 0).update()[: len(product)]

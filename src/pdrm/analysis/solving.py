@@ -369,7 +369,7 @@ def solve(
     except StochasticMoves:
         deadline = Deadline(seconds)
         product = FiniteProduct(chosen.finite, chosen.pushdown)
-        product.explore(most=MAX_STATES)
+        product.explore(max_states=MAX_STATES)
         if product.frontier.size:
             raise
         return Solution(chosen, gamma, SolvedProduct(product, gamma, deadline))

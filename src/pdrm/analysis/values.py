@@ -119,7 +119,7 @@ class SolvedValues(ValuedProduct):
         self.solver = solver
         self.value = np.zeros(0)
         """[x, with spare rows]: the optimal value up to `error`."""
-        self._stack_values = StackValues(Index.room(4096), np.zeros(4096))
+        self._stack_values = StackValues(Index.with_capacity(4096), np.zeros(4096))
         self._valued = 0
         self._refined = False
         self._error = 0.0
@@ -168,7 +168,7 @@ class SolvedValues(ValuedProduct):
         if not self._refined:
             bounds = self.frontier.all
             height = int(product.stacks.height[: product.stacks.made[0]].max())
-            largest = max(-bounds.low, bounds.high) + float(np.abs(product.start_paid).max())
+            largest = max(-bounds.low, bounds.high) + float(np.abs(product.start_reward).max())
             rounding = 8 * (height + len(product.starts)) * EPSILON * largest
             self._error = solver.error_at(height) / self.discount + rounding
 

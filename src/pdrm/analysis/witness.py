@@ -65,7 +65,7 @@ def describe_state(values: ValuedProduct, x: int, k: int, gaps: Floats) -> Witne
     product, domain = values.product, values.product.domain
     env_state, state, stack = name_state(product, x)
     close = max(values.step_tolerance, 2 * float(gaps.min()))
-    way = product.way_to(x)
+    way = product.path_to(x)
     start = ""
     if (product.starts != END).sum() > 1:
         start = domain.describe(int(domain.arrays.start_state[way.start]))

@@ -221,7 +221,7 @@ def print_sizes(record: Sizes) -> None:
     typer.echo(f"counters: {record['counting'] or 'two, which simulate the stack'}\n\n{record}")
     if record["blowup"]:
         typer.echo("\nTheorem 4: two counters that simulate the stack")
-        typer.echo(Cells.of(record["blowup"]).text())
+        typer.echo(Cells.from_records(record["blowup"]).text())
 
 
 # --- `pdrm check-k`: the loss of the best k-policy for each k; `pdrm verify`: check a certificate

@@ -354,7 +354,7 @@ def domains(
         _print_states(single, rows[0])
     else:
         columns = ("name", "states", "step_limit", "machine")
-        cells = Cells.of([{column: row[column] for column in columns} for row in rows])
+        cells = Cells.from_records([{column: row[column] for column in columns} for row in rows])
         typer.echo(cells.text())
     if single is None or single.machine:
         next_command("pdrm train {}", name or "letter")
@@ -366,7 +366,7 @@ def _print_states(domain: FiniteDomain, record: dict[str, Any]) -> None:
 
     typer.echo(pdrm.draw(domain))
     typer.echo(f"actions: {' '.join(domain.actions)}; events: {' '.join(domain.events)}")
-    typer.echo(f"starts:\n{Cells.of(record['starts']).text()}")
+    typer.echo(f"starts:\n{Cells.from_records(record['starts']).text()}")
     typer.echo("states, and the events that a step into each can emit:")
     states = [
         {
@@ -376,7 +376,7 @@ def _print_states(domain: FiniteDomain, record: dict[str, Any]) -> None:
         }
         for state in record["state_list"]
     ]
-    typer.echo(Cells.of(states[:SHOWN_STATES]).text())
+    typer.echo(Cells.from_records(states[:SHOWN_STATES]).text())
     if len(states) > SHOWN_STATES:
         typer.echo(f"…  ({len(states):,} states; --json lists them all)")
 

@@ -1,12 +1,14 @@
-"""Domains in which an agent acts: the paper's domains as finite labelled MDPs, a user's own from a map, arrays or Gymnasium, and WaterWorld.
+"""Domains: the paper's finite labelled MDPs, your own from maps, arrays or Gymnasium; WaterWorld.
 
-Nothing here steps a machine; a domain only names the one it goes with. Importing this chapter registers its environments with Gymnasium, so that
-`gymnasium.make("pdrm/LetterEnv-v0")` finds them; the names below are imported when they are first used. Read in this order:
+No module here steps a machine; a domain only names the machine made for it. Importing this chapter
+registers its environments with Gymnasium, such as `gymnasium.make("pdrm/LetterEnv-v0")`. The names
+below are imported on first use. Read in this order:
 
-- `finite_domain`: the labelled MDP as arrays, what must hold of it, and how to build one from a readable function or arrays;
-- `grids`: domains on a map; `paper_domains`: those of the paper, by name; `domain_files`: domains in files;
-- `own_worlds`: environments with a labelling function, domains from Gymnasium's tables, worlds in JAX;
-- `water`: WaterWorld, which is continuous, written once for NumPy and JAX;
+- `finite_domain`: the labelled MDP as arrays, with checks and builders;
+- `grids`: domains on a map; `paper_domains`: the paper's domains; `domain_files`: domains in files;
+- `user_worlds`: environments with a labelling function, domains from Gymnasium's tables, and worlds
+  in JAX;
+- `water`: WaterWorld, a continuous domain for both NumPy and JAX;
 - `environments`: domains as Gymnasium environments; `pictures`: states as text and images.
 """
 
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
         pick,
     )
     from pdrm.domains.grids import GridMap, grid_domain, parse_map, read_map
-    from pdrm.domains.own_worlds import JaxWorld, from_gymnasium
     from pdrm.domains.paper_domains import domain, names
+    from pdrm.domains.user_worlds import JaxWorld, from_gymnasium
 
 __all__ = [
     # By name, and in files
@@ -77,10 +79,10 @@ IDS = {
     "pdrm/PaintWorld-v0": "paint",
     "pdrm/Echo-v0": "echo",
 }
-"""Gymnasium's name of each finite domain. The step limit is the environment's own, so the registry adds none."""
+"""Gymnasium's ids of the finite domains, which have their own step limits."""
 
 WATER_IDS = {"pdrm/WaterWorld17-v0": "water-17", "pdrm/WaterWorld20-v0": "water-20"}
-"""Gymnasium's name of each WaterWorld."""
+"""Gymnasium's ids of the WaterWorlds."""
 
 for _id, _name in IDS.items():
     register(_id, entry_point="pdrm.domains.environments:FiniteEnv", kwargs={"domain": _name})

@@ -1,4 +1,4 @@
-"""Domains in files: a map (text) or arrays (`.npz`). Your own domain needs no class, and loading it runs no code."""
+"""Domains in files: a map (text) or arrays (`.npz`). Loading a file runs no code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ZIPPED = b"PK"
 
 
 def load_domain(path: FilePath) -> FiniteDomain:
-    r"""The domain in a file: a map with its settings (see `grids`), or arrays as `save_domain` writes them.
+    r"""Load a domain from a file: a map with settings (see `grids`), or arrays of `save_domain`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ def load_domain(path: FilePath) -> FiniteDomain:
 
 
 def save_domain(domain: FiniteDomain, path: FilePath) -> None:
-    """Write a domain's arrays and words to a `.npz` file, whole or not at all.
+    """Write a domain to a `.npz` file atomically.
 
     >>> import tempfile
     >>> from pdrm.domains.paper_domains import domain as named
@@ -71,7 +71,7 @@ def save_domain(domain: FiniteDomain, path: FilePath) -> None:
 
 
 def find_domain(name: FilePath) -> FiniteDomain:
-    """The domain of a name of the catalogue, else of a file (`./letter` if there is a file of the same name).
+    """Load a domain by its catalogue name or its file (`./letter` for a file of the same name).
 
     >>> find_domain("letter").name
     'letter'
@@ -84,19 +84,20 @@ def find_domain(name: FilePath) -> FiniteDomain:
     if not means_name(name, names()):
         return load_domain(name)
     fix = (
-        f"{did_you_mean(str(name), names())} (or give the path of a map or an {ARRAYS} file; of an environment: "
-        "pdrm.Task(lambda: gymnasium.make(…), machine, labels=…, name=…))"
+        f"{did_you_mean(str(name), names())} (or give the path of a map or an {ARRAYS} file; for an "
+        "environment: pdrm.Task(lambda: gymnasium.make(…), machine, labels=…, name=…))"
     )
     if name in SIDES:
-        fix = f"it is continuous, and this needs a finite domain: pdrm.train({name!r})"
+        fix = f"it is continuous, but a finite domain is needed: pdrm.train({name!r})"
     raise UnknownDomain(f"there is no finite domain `{name}`, and no file of that name", fix=fix)
 
 
 # --- Arrays in a file
 #
-# The arrays have their names in `DomainArrays`, and `words` is a JSON text with everything that is not a number. Required are the
-# arrays `next` and `label` and the words `labels` and `step_limit`; the rest has the defaults of `from_arrays`. Domains on which
-# this one is evaluated are in the same file, their names beginning with `test0.`, `test1.` ….
+# The arrays have their names in `DomainArrays`, and `words` is a JSON text with everything else.
+# The arrays `next` and `label` and the words `labels` and `step_limit` are required; the rest has
+# the defaults of `from_arrays`. Domains on which this one is evaluated are in the same file, with
+# names that start with `test0.`, `test1.` ….
 
 VERSION = 1
 WORDS = "words"
@@ -109,11 +110,11 @@ PLAIN: dict[str, Any] = {
     "lowest": int | float | None,
     "highest": int | float | None,
 }
-"""The words that are not lists, and their types."""
+"""The words other than lists, and their types."""
 
 
 def domain_bytes(domain: FiniteDomain) -> bytes:
-    """The file of a domain; the same domain gives the same bytes.
+    """The bytes of a domain's file, the same for equal domains.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> parse_array_file(domain_bytes(domain("letter")), "copy").describe(0)
@@ -123,7 +124,7 @@ def domain_bytes(domain: FiniteDomain) -> bytes:
 
 
 def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDomain:
-    """The domain in a file's bytes; `name` is used if it gives none."""
+    """Parse the bytes of a domain's file; `name` is used if it contains none."""
     try:
         return _build_domain(read_arrays(data), "", name)
     except (BadArrays, BadDomainSetting) as error:
@@ -135,42 +136,42 @@ def parse_array_file(data: bytes, name: str, file: str = "<arrays>") -> FiniteDo
 
 
 def _collect_arrays(domain: FiniteDomain, prefix: str) -> Arrays:
-    """Everything a domain is, by name."""
+    """Collect the arrays of a domain's file by name."""
     words: dict[str, Any] = {field: getattr(domain, field) for field in (*PLAIN, *LISTS)}
     words |= {"pdrm_domain": VERSION, "labels": [sorted(label) for label in domain.labels]}
     if domain.picture is not None:
         words["picture"] = domain.picture._asdict()
-    found = {f"{prefix}{field}": array for field, array in domain.arrays._asdict().items()}
-    found[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
+    arrays = {f"{prefix}{field}": array for field, array in domain.arrays._asdict().items()}
+    arrays[prefix + WORDS] = np.array(json.dumps(words, sort_keys=True))
     for number, test in enumerate(domain.tests):
-        found |= _collect_arrays(test, f"{prefix}test{number}.")
-    return found
+        arrays |= _collect_arrays(test, f"{prefix}test{number}.")
+    return arrays
 
 
 def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
-    """The domain whose arrays' names begin with the prefix."""
+    """Build the domain whose array names start with the prefix."""
     words = _read_words(arrays[prefix + WORDS])
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         field: arrays[prefix + field] for field in ARRAY_TYPES if prefix + field in arrays
     }
-    begin = {
-        field: given.pop(field).astype(ARRAY_TYPES[field][0], casting="same_kind")
+    starts = {
+        field: options.pop(field).astype(ARRAY_TYPES[field][0], casting="same_kind")
         for field in STARTS
-        if field in given
+        if field in options
     }
-    given |= {field: words.get(field) for field in LISTS}
+    options |= {field: words.get(field) for field in LISTS}
     domain = from_arrays(
         words.get("name") or name,
         labels=words["labels"],
         step_limit=words["step_limit"],
-        **given,
+        **options,
     )
     tests = list[FiniteDomain]()
     while f"{prefix}test{len(tests)}.{WORDS}" in arrays:
         tests.append(_build_domain(arrays, f"{prefix}test{len(tests)}.", name))
     return replace(
         domain,
-        arrays=domain.arrays._replace(**begin),
+        arrays=domain.arrays._replace(**starts),
         picture=_build_picture(words["picture"]) if "picture" in words else None,
         tests=tuple(tests),
         machine=words.get("machine"),
@@ -180,15 +181,17 @@ def _build_domain(arrays: Arrays, prefix: str, name: str) -> FiniteDomain:
 
 
 def _read_words(array: npt.NDArray[Any]) -> dict[str, Any]:
-    """The words of a file, each of its type."""
+    """Parse the words of a file and check their types."""
     words = parse_record(str(array).encode("utf-8", "surrogatepass"))
     version = words.get("pdrm_domain", VERSION)
-    check_all((version == VERSION, f"it has version {version}, and this program reads {VERSION}"))
+    check_all(
+        (version == VERSION, f"it has version {version}, and this program supports {VERSION}")
+    )
     for field, kind in PLAIN.items():
         check_all((isinstance(words.get(field), kind), f"`{field}` cannot be {words.get(field)!r}"))
     for texts in (*words["labels"], *(words.get(field) or [] for field in LISTS)):
-        right = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-        check_all((right, f"`labels`, {', '.join(LISTS)} are not lists of texts"))
+        valid = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+        check_all((valid, f"`labels`, {', '.join(LISTS)} are not lists of strings"))
     return words
 
 

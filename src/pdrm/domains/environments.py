@@ -1,4 +1,4 @@
-"""Domains as Gymnasium environments: a finite one with its states, actions, labels, rewards and probabilities, and WaterWorld on NumPy."""
+"""Gymnasium environments for finite domains and for WaterWorld (NumPy)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DIRECTIONS = np.array(water.PUSHES, np.float32)
 
 
 class DomainEnv(gymnasium.Env[Any, Any], ABC):
-    """An environment that labels its steps and counts them.
+    """An environment with labelled steps and a step limit.
 
-    `info["label"]` is the frozenset of events true after the step; at reset it is the label the domain emits then, or
-    None if it emits none. `truncated` is true at the step limit.
+    `info["label"]` is the frozenset of events true after the step. At reset it is the label emitted
+    there, or None. `truncated` is true at the step limit.
     """
 
     state: Any = None
@@ -38,24 +38,25 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
         if render_mode not in (None, *modes):
             fault = f"unknown render mode `{render_mode}`"
             raise BadDomainSetting(fault, fix=f"use `{'` or `'.join(modes)}`")
-        self.step_limit, self.render_mode = step_limit, render_mode
+        self.step_limit = step_limit
+        self.render_mode = render_mode
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; the options are not used."""
+        """Start an episode. The options are not used."""
         super().reset(seed=seed, options=options)
         self.steps = 0
         self.begin()
         return self.observe(), {"label": self.label}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One step; random numbers come from the environment's own generator."""
+        """Make a step, with random numbers from the environment's generator."""
         if self.state is None:
             raise ResetNeeded("call reset before the first step")
-        numbered = self.action_space
-        if isinstance(numbered, spaces.Discrete) and not numbered.contains(action):
-            fix = f"give a number: 0 to {numbered.n - 1}"
+        space = self.action_space
+        if isinstance(space, spaces.Discrete) and not space.contains(action):
+            fix = f"give a number from 0 to {space.n - 1}"
             raise BadAction(f"there is no action {action!r}", fix=fix)
         reward, terminated = self.advance(action)
         self.steps += 1
@@ -63,11 +64,13 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
         return self.observe(), reward, terminated, truncated, {"label": self.label}
 
     def render(self) -> Any:
-        """The present state, by the render mode; without one a warning, as in Gymnasium's own environments, and None."""
+        """Render the state. Without a render mode, warn as Gymnasium's environments do."""
         if self.render_mode is None:
             example = "".join(self.metadata["render_modes"][:1])
-            said = f'nothing is drawn without a render_mode: give render_mode="{example}"'
-            gymnasium.logger.warn(said, stacklevel=caller_stacklevel())
+            gymnasium.logger.warn(
+                f'nothing is drawn without a render_mode: give render_mode="{example}"',
+                stacklevel=caller_stacklevel(),
+            )
             return None
         if self.state is None:
             raise ResetNeeded("call reset before render")
@@ -75,7 +78,7 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Set the first state and its label."""
+        """Set the initial state and its label."""
 
     @abstractmethod
     def advance(self, action: Any) -> tuple[float, bool]:
@@ -86,12 +89,14 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
         """The observation of the state."""
 
     def draw(self) -> Any:
-        """The state as a text or an image (default: None, for an environment without render modes)."""
+        """Draw the state as text or image (None for environments without render modes)."""
         return None
 
 
 class FiniteEnv(DomainEnv):
-    """The environment of a domain, or of a catalogue domain by name. `terminated` is true in terminal states only.
+    """The environment of a domain, or of a catalogue domain by name.
+
+    `terminated` is true in terminal states only.
 
     >>> env = FiniteEnv("maze-5x5")
     >>> env.reset(seed=0)
@@ -122,11 +127,11 @@ class FiniteEnv(DomainEnv):
 
     def advance(self, action: np.int64 | int) -> tuple[float, bool]:
         arrays = self.domain.arrays
-        chances = arrays.probability[self.state, int(action)]
-        place = self.state, int(action), pick(chances, self.np_random.random())
-        self.state = int(arrays.next[place])
-        self.label = self.domain.labels[arrays.label[place]]
-        return float(arrays.reward[place]), bool(arrays.terminal[self.state])
+        probability = arrays.probability[self.state, int(action)]
+        index = (self.state, int(action), pick(probability, self.np_random.random()))
+        self.state = int(arrays.next[index])
+        self.label = self.domain.labels[arrays.label[index]]
+        return float(arrays.reward[index]), bool(arrays.terminal[self.state])
 
     def observe(self) -> np.int64:
         return np.int64(self.state)
@@ -142,7 +147,7 @@ class FiniteEnv(DomainEnv):
 
 
 class WaterEnv(DomainEnv):
-    """WaterWorld, given as such or by name. Nothing is emitted at reset, and only a machine on top of it terminates an episode.
+    """WaterWorld, as an object or by name. It emits no label at reset and never terminates.
 
     >>> env = WaterEnv("water-17")
     >>> observation, info = env.reset(seed=0)
@@ -161,7 +166,7 @@ class WaterEnv(DomainEnv):
     ) -> None:
         self.world = water.water_world(world) if isinstance(world, str) else world
         super().__init__(self.world.step_limit, render_mode)
-        # Everything is scaled to [-1, 1], up to rounding.
+        # All numbers are scaled to [-1, 1], up to rounding.
         self.observation_space = spaces.Box(-1.01, 1.01, (water.OBSERVED,), np.float32)
         self.action_space: spaces.Space[Any] = spaces.Discrete(len(water.ACTIONS))
         if self.world.continuous:
@@ -172,7 +177,7 @@ class WaterEnv(DomainEnv):
         self.label = None
 
     def advance(self, action: Any) -> tuple[float, bool]:
-        """A push in any direction is clipped to [-1, 1]."""
+        """Make a step. A continuous push is clipped to [-1, 1]."""
         push = self._clip(action) if self.world.continuous else DIRECTIONS[int(action)]
         numbers = self._numbers(water.STEP_NUMBERS)
         self.state, label = water.advance(self.world, self.state, push, numbers, np)
@@ -180,8 +185,8 @@ class WaterEnv(DomainEnv):
         return 0.0, False
 
     def observe(self) -> Floats:
-        seen: Floats = water.observe(self.world, self.state, np)
-        return seen
+        observation: Floats = water.observe(self.world, self.state, np)
+        return observation
 
     def draw(self) -> Pixels:
         return draw_water(self.world, self.state, [f"step {self.steps}"])

@@ -1,8 +1,9 @@
-"""Grids: a map read from text, and the domain of an agent that moves on it, up, down, left and right.
+"""Grids: maps read from text, and the domain of an agent that moves up, down, left and right.
 
-In a map `#` is a wall, `.` floor, `@` a start on floor, and any other character a place; a line that begins with `//` is a
-comment, and beyond the edge is wall. Errors are reported with file, line and column. The cells that the agent enters emit
-events: the paper's mazes and DeliverWorld are such domains, and so is a user's own map, in a few lines.
+In a map, `#` is a wall, `.` is floor, `@` is a start on floor, and any other character (a letter)
+marks a place. Lines that start with `//` are comments, and everything beyond the edge is wall.
+Errors have file, line and column. Places emit events when the agent enters them. The paper's mazes
+and DeliverWorld are such domains, and your own map takes a few lines.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ from pdrm.files import MAX_CELLS, MAX_TEXT_BYTES, FilePath, read_bytes
 
 START = "@"
 SIGNS = (WALL, FLOOR, START)
-"""Characters that are not places."""
+"""Characters that do not mark places."""
 COMMENT = "//"
 DIRECTIONS = ("u", "d", "l", "r")
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))
-"""The two directions at right angles to each."""
+"""The two directions perpendicular to each direction."""
 STEP_LIMIT = 300
-"""The default."""
+"""The default step limit."""
 Cell = tuple[int, int]
 """Row and column, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class GridMap:
-    r"""A checked map: its rows, its cells that are not walls (in reading order), and those at which an episode may start.
+    r"""A checked map: its rows, its cells other than walls (in reading order), and its start cells.
 
     >>> grid = parse_map("@.t\n##.", places="t")
     >>> grid.cells
@@ -75,30 +76,33 @@ class GridMap:
         return self.rows[row][column] if inside else WALL
 
     def neighbour(self, cell: Cell, action: int) -> Cell:
-        """The cell that a move leads to: the neighbour, or the same cell when a wall is in the way."""
-        there = (cell[0] + STEPS[action][0], cell[1] + STEPS[action][1])
-        return cell if self.at(there) == WALL else there
+        """The next cell in a direction, or the same cell if the next is a wall."""
+        row, column = cell
+        rows, columns = STEPS[action]
+        neighbour = (row + rows, column + columns)
+        return cell if self.at(neighbour) == WALL else neighbour
 
     def places(self, letter: str) -> tuple[Cell, ...]:
-        """The cells that show a letter."""
+        """The cells with a letter."""
         return tuple(cell for cell in self.cells if self.at(cell) == letter)
 
     def distances(self, origin: Cell) -> dict[Cell, int]:
-        """The moves from one cell to each that can be reached."""
-        steps, frontier = {origin: 0}, [origin]
-        for cell in frontier:  # grows while it is read: breadth first
+        """The distance in moves from a cell to every reachable cell."""
+        distance = {origin: 0}
+        queue = [origin]
+        for cell in queue:  # grows during the loop: breadth first
             for action in range(len(STEPS)):
-                there = self.neighbour(cell, action)
-                if there not in steps:
-                    steps[there] = steps[cell] + 1
-                    frontier.append(there)
-        return steps
+                neighbour = self.neighbour(cell, action)
+                if neighbour not in distance:
+                    distance[neighbour] = distance[cell] + 1
+                    queue.append(neighbour)
+        return distance
 
 
 def read_map(
     path: FilePath, *, places: Collection[str] = (), start: Collection[str] = ()
 ) -> GridMap:
-    """The map in a file.
+    """Read a map from a file.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +116,7 @@ def read_map(
 
 
 def decode_map(data: bytes, file: str) -> str:
-    """The text of a map's file, or `NotUtf8`."""
+    """Decode a map's file; raise `NotUtf8` if it is not text."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -123,14 +127,14 @@ def decode_map(data: bytes, file: str) -> str:
 def load_shipped_map(
     name: str, *, places: Collection[str] = (), start: Collection[str] = ()
 ) -> GridMap:
-    """A map that comes with the package."""
+    """Read a map of the package."""
     return read_map(Path(__file__).parent / "maps" / f"{name}.txt", places=places, start=start)
 
 
 def parse_map(
     text: str, *, places: Collection[str] = (), start: Collection[str] = (), file: str = "<map>"
 ) -> GridMap:
-    r"""The map that a text draws; `places` are the characters with a meaning, `start` those of them at which an episode starts.
+    r"""Parse a map. `places` are the letters of places, `start` the letters where episodes start.
 
     >>> rooms = parse_map("#####\n#@.k#\n#####", places="k")
     >>> rooms.starts, rooms.places("k")
@@ -147,18 +151,18 @@ def parse_map(
     if not rows:
         raise RaggedMap(f"{file} contains no map", fix="draw at least one row")
     if sum(map(len, rows)) > MAX_CELLS:
-        fault = f"{file} has {len(rows)} rows; {MAX_CELLS:,} cells are the most"
+        fault = f"{file} has {len(rows)} rows; a map has at most {MAX_CELLS:,} cells"
         raise TooLarge(fault, where=where(0, 0), fix="give its arrays instead: from_arrays")
     width = len(rows[0])
     known = {*SIGNS, *places}
     for r, row in enumerate(rows):
         if len(row) != width:
             fault = f"this row has {len(row)} characters and the first has {width}"
-            fix = f"fill the shorter with `{WALL}` or `{FLOOR}`, or cut the longer"
+            fix = f"fill the shorter row with `{WALL}` or `{FLOOR}`, or cut the longer one"
             raise RaggedMap(fault, where=where(r, min(width, len(row))), fix=fix)
         for c, letter in enumerate(row):
             if letter not in known:
-                fix = f"the map may hold {' '.join(sorted(known))}"
+                fix = f"the map can contain {' '.join(sorted(known))}"
                 raise UnknownPlace(f"`{letter}` has no meaning", where=where(r, c), fix=fix)
     if missing := sorted({*places, *start} - set("".join(rows))):
         fault = f"{file} has no `{missing[0]}`"
@@ -166,7 +170,7 @@ def parse_map(
     cells = [(r, c) for r, row in enumerate(rows) for c in range(width) if row[c] != WALL]
     starts = [(r, c) for r, c in cells if rows[r][c] == START or rows[r][c] in start]
     if not starts:
-        fix = f"put `{START}` on a floor cell, or say that an episode may begin at a place: start k"
+        fix = f"put `{START}` on a floor cell, or start episodes at a place: start k"
         raise NoStart(f"{file} has no start", where=where(0, 0), fix=fix)
     grid = GridMap(rows, tuple(cells), tuple(starts))
     _check_reachable(grid, where)
@@ -174,12 +178,12 @@ def parse_map(
 
 
 def _check_reachable(grid: GridMap, where: Callable[[int, int], Where]) -> None:
-    """Every place can be reached from every start."""
-    for origin in grid.starts:
-        near = grid.distances(origin)
+    """Check that every place can be reached from every start."""
+    for start in grid.starts:
+        reachable = grid.distances(start)
         for cell in grid.cells:
-            if grid.at(cell) != FLOOR and cell not in near:
-                fault = f"`{grid.at(cell)}` cannot be reached from the start at {cell_name(origin)}"
+            if grid.at(cell) != FLOOR and cell not in reachable:
+                fault = f"`{grid.at(cell)}` cannot be reached from the start at {cell_name(start)}"
                 fix = "open a wall, or remove the place"
                 raise UnreachablePlace(fault, where=where(*cell), fix=fix)
 
@@ -201,24 +205,24 @@ def grid_domain(
     slip: float = 0.0,
     start_labels: Sequence[Label | None] = (None,),
 ) -> FiniteDomain:
-    """The domain of an agent that moves on a map.
+    """Build the domain of an agent that moves on a map.
 
     Args:
-        name: The domain's name.
-        grid: The map's text, or a map that was parsed.
+        name: The name of the domain.
+        grid: The map's text, or a parsed map.
         places: The event that each letter of the map emits when the agent enters it.
-        start: Letters of a text at which an episode may begin, besides `@`.
+        start: Letters at which episodes can start, in addition to `@`, if `grid` is a text.
         step_limit: Steps after which an episode is truncated.
-        directions: Every action emits its direction, also against a wall.
-        standing: A place emits its event on every step that ends there, not only on entering.
-        bump: The label of a step against a wall (default: as other steps).
-        step_reward: The environment's own reward of each step.
-        slip: The probability that a step goes to one of the two sides, each equally likely; 2/3 is
-            Gymnasium's FrozenLake. The label is that of the way it goes.
-        start_labels: The labels of which one is emitted at reset, each equally likely (None for no label).
+        directions: Emit the direction of every action, also against a wall.
+        standing: Emit a place's event on every step that ends there, not only on entering.
+        bump: The label of a step against a wall (default: as for other steps).
+        step_reward: The environment's reward of each step.
+        slip: The probability of a step to one of the two sides, each equally likely; 2/3 is
+            Gymnasium's FrozenLake. The label is that of the actual direction.
+        start_labels: The labels emitted at reset, each equally likely (None for no label).
 
     Returns:
-        The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
+        The domain. `dataclasses.replace` sets its other fields, such as `machine` and `highest`.
 
     >>> kitchen = grid_domain("kitchen", "@.c", {"c": "coffee"}, step_limit=20)
     >>> kitchen.states, kitchen.labels[kitchen.arrays.label[1, 3, 0]]
@@ -229,25 +233,28 @@ def grid_domain(
     elif start:
         fault = f"map `{name}` was parsed with its starts"
         raise BadDomainSetting(fault, fix="parse_map(text, places=…, start=…)")
-    bumped = None if bump is None else frozenset(bump)
+    bump_label = None if bump is None else frozenset(bump)
 
-    def move(cell: Cell, way: int, chance: float) -> Outcome:
-        there = grid.neighbour(cell, way)
-        events = {DIRECTIONS[way]} if directions else set[str]()
-        if (standing or there != cell) and grid.at(there) in places:
-            events.add(places[grid.at(there)])
-        label = frozenset(events) if there != cell or bumped is None else bumped
-        return Outcome(there, chance, label, step_reward)
+    def move(cell: Cell, direction: int, chance: float) -> Outcome:
+        after = grid.neighbour(cell, direction)
+        moved = after != cell
+        events = {DIRECTIONS[direction]} if directions else set[str]()
+        if (standing or moved) and grid.at(after) in places:
+            events.add(places[grid.at(after)])
+        label = frozenset(events) if moved or bump_label is None else bump_label
+        return Outcome(after, chance, label, step_reward)
 
     def outcomes(cell: Cell, action: int) -> list[Outcome]:
-        ways = {action: 1 - slip, **dict.fromkeys(SIDES[action], slip / 2)}
-        return [move(cell, way, chance) for way, chance in ways.items() if chance > 0]
+        chances = {action: 1 - slip, **dict.fromkeys(SIDES[action], slip / 2)}
+        return [
+            move(cell, direction, chance) for direction, chance in chances.items() if chance > 0
+        ]
 
     chance = 1 / (len(grid.starts) * len(start_labels))
-    starts = [Start(cell, chance, first) for cell in grid.starts for first in start_labels]
-    labels = (bumped, *start_labels)
-    told = (event for label in labels if label is not None for event in sorted(label))
-    events = dict.fromkeys((*(DIRECTIONS if directions else ()), *places.values(), *told))
+    starts = [Start(cell, chance, label) for cell in grid.starts for label in start_labels]
+    other_labels = (label for label in (bump_label, *start_labels) if label is not None)
+    other_events = (event for label in other_labels for event in sorted(label))
+    events = dict.fromkeys((*(DIRECTIONS if directions else ()), *places.values(), *other_events))
     return from_outcomes(
         name,
         {cell: cell_name(cell) for cell in grid.cells},
@@ -261,44 +268,47 @@ def grid_domain(
 
 
 def cell_name(cell: Cell) -> str:
-    """A cell in words."""
+    """A cell as text."""
     return f"row {cell[0]}, column {cell[1]}"
 
 
 def show_rows(grid: GridMap, shows: Mapping[Cell, str] | None = None) -> tuple[str, ...]:
-    """The map without its start signs, and with other characters at the cells in `shows`."""
+    """The map without its starts, and with the letters in `shows` at their cells."""
     rows = [list(row.replace(START, FLOOR)) for row in grid.rows]
     for (row, column), letter in (shows or {}).items():
         rows[row][column] = letter
     return tuple("".join(row) for row in rows)
 
 
-# --- A map file: the map, and above it settings, one per line: words with blanks between them, which a row of a map never has.
+# --- A map file: settings, one per line, and the map. The words of a setting are separated by
+# blanks, which a row of a map never contains.
 #
-#     step_limit  50        // steps an episode may take
+#     step_limit  50        // steps after which an episode is truncated
 #     place       k key     // entering a cell that shows k emits the event `key`
-#     start       k         // an episode may begin there (and at `@`)
+#     start       k         // an episode can start there (and at `@`)
 #     directions  yes       // every move emits its direction: u, d, l or r
-#     slip        0.2       // the probability that a move goes astray, to one of the two sides
+#     slip        0.2       // the probability that a move goes to one of the two sides
 #
-# Each setting is an option of `grid_domain`. A character that no `place` names emits itself.
+# Each setting is an option of `grid_domain`. A letter that no `place` names emits itself.
 
 
 class MapWord(NamedTuple):
-    """A word of a map file, and its place."""
+    """A word of a map file, and its location."""
 
     text: str
     where: Where
 
 
 def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
-    r"""The domain that a map file describes; `name` is used if it gives none.
+    r"""Parse a map file; `name` is used if it contains none.
 
     >>> rooms = parse_map_file("step_limit 50\nplace k key\n#####\n#@.k#\n#####", "rooms")
     >>> rooms.name, rooms.states, rooms.events, rooms.step_limit
     ('rooms', 3, ('key',), 50)
     """
-    rows, settings, sources = list[str](), list[list[MapWord]](), dict[str, Where]()
+    rows = list[str]()
+    settings = list[list[MapWord]]()
+    sources = dict[str, Where]()
     for number, line in enumerate(text.splitlines(), 1):
         code = "" if line.startswith(COMMENT) else line.partition(f" {COMMENT}")[0].rstrip()
         words = [
@@ -315,32 +325,33 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
             sources.setdefault(word.text, word.where)
     if "directions" in sources:
         sources = dict.fromkeys(DIRECTIONS, sources["directions"]) | sources
-    given, places = dict[str, Any](), dict[str, str]()
+    options = dict[str, Any]()
+    places = dict[str, str]()
     for keyword, *words in settings:
-        noted = places if keyword.text == "place" else given
+        target = places if keyword.text == "place" else options
         called, value = _read_setting(keyword, [word.text for word in words])
-        if called in noted:
+        if called in target:
             fault = f"`{called}` is set twice"
             raise BadDomainSetting(fault, where=keyword.where, fix="set it once")
-        noted[called] = value
-    drawn = "".join(rows)
-    emits = {letter: letter for letter in drawn if letter not in SIGNS} | places
+        target[called] = value
+    emits = {letter: letter for letter in "".join(rows) if letter not in SIGNS} | places
     clash = [letter for letter, event in emits.items() if event in DIRECTIONS]
-    if given.get("directions") and clash:
+    if options.get("directions") and clash:
         fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
         raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
-    own = {field: given.pop(field) for field in ("machine", "lowest", "highest") if field in given}
+    fields = {"machine", "lowest", "highest"} & options.keys()
+    domain_fields = {field: options.pop(field) for field in fields}
     try:
-        grid = parse_map("\n".join(rows), places=emits, start=given.pop("start", ""), file=file)
-        made = grid_domain(given.pop("name", name), grid, emits, **given)
-        return replace(made, sources=sources, **own)
+        grid = parse_map("\n".join(rows), places=emits, start=options.pop("start", ""), file=file)
+        domain = grid_domain(options.pop("name", name), grid, emits, **options)
+        return replace(domain, sources=sources, **domain_fields)
     except (BadDomainSetting, UnknownPlace) as error:
         where = error.where or sources.get(error.word)
         raise type(error)(error.message, where=where, fix=error.fix) from error
 
 
 def _read_setting(keyword: MapWord, words: list[str]) -> tuple[str, Any]:
-    """The name and the value of a setting; a place goes by its letter."""
+    """Return the name and the value of a setting; the name of a place is its letter."""
     name = keyword.text
     if name not in SETTINGS:
         fault = f"`{name}` is neither a setting nor a row of the map"
@@ -370,9 +381,9 @@ def _read_letters(*letters: str) -> tuple[str, ...]:
     return letters
 
 
-def _read_number(word: str, least: float = -inf, most: float = inf) -> float:
+def _read_number(word: str, low: float = -inf, high: float = inf) -> float:
     value = float(word)
-    if not least <= value <= most or not isfinite(value):
+    if not low <= value <= high or not isfinite(value):
         raise ValueError
     return value
 
@@ -386,11 +397,11 @@ SETTINGS: dict[str, tuple[Callable[..., Any], str]] = {
     "start": (_read_letters, "x"),
     "directions": (SWITCH.__getitem__, "yes"),
     "standing": (SWITCH.__getitem__, "yes"),
-    "slip": (partial(_read_number, least=0, most=1), "0.2"),
+    "slip": (partial(_read_number, low=0, high=1), "0.2"),
     "bump": (lambda *events: events, "ouch"),
     "step_reward": (_read_number, "-0.1"),
     "machine": (str, "treasure-maze"),
     "lowest": (_read_number, "-1"),
     "highest": (_read_number, "1"),
 }
-"""How the words after a setting are read, and an example of them."""
+"""A function that reads the words of each setting, and an example of them."""

@@ -1,7 +1,7 @@
-"""The paper's domains, and Echo: each as a readable function of what can happen, and all of them by name.
+"""The paper's domains, and Echo, by name. Each is built from a readable function of outcomes.
 
-A domain says which returns its episodes can have with the catalogue's machine (`lowest`, `highest`); curves are normalised
-by them.
+`lowest` and `highest` are the range of returns with the catalogue's machine, which normalises
+curves.
 """
 
 from __future__ import annotations
@@ -33,28 +33,30 @@ from pdrm.domains.grids import (
 )
 from pdrm.errors import UnknownDomain, did_you_mean
 
-# --- LetterEnv (Section 7.1): A shows on one cell, C on another; every visit to A emits it and, half the time, turns it into B.
+# --- LetterEnv (Section 7.1): A shows on one cell and C on another. Every visit to A emits A and
+# then, with probability 1/2, turns it into B for the rest of the episode.
 #
-# The turning happens after the visit, for the rest of the episode. A state is the agent's cell and whether B shows.
+# A state is the agent's cell and whether B shows.
 
-Place = tuple[Cell, bool]
-"""The agent's cell, and whether A has turned into B."""
+LetterState = tuple[Cell, bool]
+"""The agent's cell, and True if A has turned into B."""
 
 LETTER_SHORTEST = {False: 10, True: 6}
-"""Steps of the luckiest episode: A at the first visit, B at the second, then C twice (as the printed machine requires); and if A
-turns first."""
+"""Length of the shortest episode: A on the first visit, B on the second, then C twice (as the
+printed machine requires); or with `turned_first`."""
 
 
 def letter(
     step_limit: int = 300, *, turns: float = 0.5, turned_first: bool = False
 ) -> FiniteDomain:
-    """The domain; with the catalogue's machine every step costs 0.01 and the last pays 1.
+    """Build LetterEnv. With the catalogue's machine, steps have reward -0.01, and the last has 1.
 
     Args:
         step_limit: Steps after which an episode is truncated.
-        turns: The probability that a visit turns A into B; in the repository of Bester et al., which the paper names, 0.1.
-        turned_first: As in that repository: A may turn into B before it is read, so that it may never be read, and C shows
-            only once it has turned.
+        turns: The probability that a visit turns A into B; 0.1 in the repository of Bester et al.,
+            which the paper cites.
+        turned_first: As in that repository: A can turn into B before it is read, so it might never
+            be read, and C shows only after A has turned.
 
     >>> letter().highest, letter(turned_first=True).highest
     (0.91, 0.95)
@@ -62,15 +64,19 @@ def letter(
     grid = load_shipped_map("letter", places="AC")
     (start,), (shows_a,), (shows_c,) = grid.starts, grid.places("A"), grid.places("C")
 
-    def outcomes(place: Place, action: int) -> list[Outcome]:
-        cell, turned = place
-        there = grid.neighbour(cell, action)
-        if there == shows_a and there != cell and not turned:
-            seen, then = frozenset("A"), frozenset("B" if turned_first else "A")
-            return [Outcome((there, False), 1 - turns, seen), Outcome((there, True), turns, then)]
-        hidden = turned_first and not turned and there == shows_c
-        event = {shows_a: "B", shows_c: "C"}.get(there) if there != cell and not hidden else None
-        return [Outcome((there, turned), label=frozenset(event or ()))]
+    def outcomes(state: LetterState, action: int) -> list[Outcome]:
+        cell, turned = state
+        after = grid.neighbour(cell, action)
+        moved = after != cell
+        if moved and after == shows_a and not turned:
+            label_if_turned = frozenset("B" if turned_first else "A")
+            return [
+                Outcome((after, False), 1 - turns, frozenset("A")),
+                Outcome((after, True), turns, label_if_turned),
+            ]
+        hidden = turned_first and not turned and after == shows_c
+        event = {shows_a: "B", shows_c: "C"}.get(after) if moved and not hidden else None
+        return [Outcome((after, turned), label=frozenset(event or ()))]
 
     states = {
         (cell, turned): f"{cell_name(cell)}; {'B' if turned else 'A'} shows"
@@ -96,43 +102,46 @@ def letter(
 
 # --- 1-TreasureMaze (Section 3 and 7.2): find the treasure, then retrace the path to the start.
 #
-# Every action emits its direction, also against a wall; `t` and `x` are emitted on entering the treasure and the start.
+# Every action emits its direction, also against a wall. Entering the treasure emits `t`, entering
+# the start `x`.
 
 MAZE_STEP_LIMITS = {5: 15, 10: 150, 20: 300}
-"""By size. The paper prints 15 for 10×10 too, which no way there and back fits in: `step_limit=15` gives that."""
+"""By size. The paper prints 15 for 10×10 as well, too few to return; `step_limit=15` gives that."""
 
 
 def treasure_maze(
     size: int, step_limit: int | None = None, *, grid: GridMap | None = None
 ) -> FiniteDomain:
-    """The maze of that size (5, 10 or 20), on the map that comes with the package or another.
+    """Build the maze of size 5, 10 or 20, on the package's map or another.
 
-    With the catalogue's machine the worst is a wrong turn right after the treasure (1 − 1e5), the best the longest way
-    there and back that the limit allows: a point for the treasure and each step back, and 1e5 for the last. This is the
-    scale of the task; a limit too short for any way there and back does not change it.
+    With the catalogue's machine, the lowest return is that of a wrong turn right after the treasure
+    (1 − 1e5), and the highest that of the longest return path within the limit: 1 for the treasure
+    and each step back, and 1e5 for the last. A limit too short to return does not change the range.
 
     >>> treasure_maze(5).highest
     100007.0
     """
     limit = MAZE_STEP_LIMITS[size] if step_limit is None else step_limit
     name = f"maze-{size}x{size}"
-    drawn = load_shipped_map(name, places="tx", start="x") if grid is None else grid
+    if grid is None:
+        grid = load_shipped_map(name, places="tx", start="x")
     places = {"t": "t", "x": "x"}
-    world = grid_domain(name, drawn, places, step_limit=limit, directions=True)
+    world = grid_domain(name, grid, places, step_limit=limit, directions=True)
     return replace(world, machine="treasure-maze", lowest=1 - 1e5, highest=1e5 + limit // 2)
 
 
-# --- MultipleTreasureMaze (Section 7.3): find the safe place, bring each treasure there, then return to the start.
+# --- MultipleTreasureMaze (Section 7.3): find the safe place, bring each treasure there, then
+# return to the start.
 #
-# Nothing is found before the safe place has been visited, and one treasure is carried at a time. Every action emits its
-# direction; entering emits `s` (safe place), `t` (a treasure, then carried), `x` (start), and `T` with `s` when the last
-# treasure is brought. A state is the agent's cell and what has happened so far.
+# Treasures can be taken, one at a time, after visiting the safe place. Every action emits its
+# direction. Entering a cell emits `s` (safe place), `t` (a treasure, then carried), `x` (start),
+# and `T` with `s` for the last treasure. A state is the agent's cell and the progress so far.
 
 MULTI_STEP_LIMITS = {10: 1_000, 20: 4_000}
 
 
 class Treasures(NamedTuple):
-    """The progress of an episode: the safe place was visited, these treasures were taken, one is carried.
+    """The progress of an episode: safe place visited, treasures taken, one of them carried.
 
     >>> Treasures(safe=True, taken=frozenset({(1, 2)}), carrying=True).words(3)
     'carrying treasure 1 of 3'
@@ -143,7 +152,7 @@ class Treasures(NamedTuple):
     carrying: bool = False
 
     def words(self, treasures: int) -> str:
-        """The progress in words, given the number of treasures."""
+        """The progress as text, given the number of treasures."""
         if not self.safe:
             return "looking for the safe place"
         if self.carrying:
@@ -151,21 +160,22 @@ class Treasures(NamedTuple):
         return f"{len(self.taken)} of {treasures} treasures safe"
 
 
-def enter(letter: str, there: Cell, progress: Treasures, treasures: int) -> tuple[Treasures, str]:
-    """The progress after a cell with this letter is entered, and the events that this emits, a letter each."""
+def enter(letter: str, cell: Cell, progress: Treasures, treasures: int) -> tuple[Treasures, str]:
+    """Return the progress after entering a cell with this letter, and the events, a letter each."""
     if letter == "s":
         last = progress.carrying and len(progress.taken) == treasures
         return progress._replace(safe=True, carrying=False), "sT" if last else "s"
-    if letter == "t" and progress.safe and not progress.carrying and there not in progress.taken:
-        return Treasures(True, progress.taken | {there}, carrying=True), "t"
+    if letter == "t" and progress.safe and not progress.carrying and cell not in progress.taken:
+        return Treasures(True, progress.taken | {cell}, carrying=True), "t"
     return progress, "x" if letter == "x" else ""
 
 
 def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDomain:
-    """The maze of that size (10 or 20).
+    """Build the maze of size 10 or 20.
 
-    With the catalogue's machine the worst is a wrong turn with the first treasure (2e3 − 1e5). The best pays 1e3 for the
-    safe place and twice for each treasure, 1e5 at the end, and 1 for every other step back, half of the limit at most.
+    With the catalogue's machine, the lowest return is that of a wrong turn with the first treasure
+    (2e3 − 1e5). The highest has 1e3 for the safe place, twice 1e3 for each treasure, 1e5 at the
+    end, and 1 for every other step back, at most half of the limit.
 
     >>> multiple_treasure_maze(10).highest
     107496.0
@@ -174,15 +184,17 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     limit = MULTI_STEP_LIMITS[size] if step_limit is None else step_limit
     grid = load_shipped_map(name, places="xst", start="x")
     treasures = grid.places("t")
-    count, stages = len(treasures), [Treasures()]
+    count = len(treasures)
 
-    def outcomes(place: tuple[Treasures, Cell], action: int) -> list[Outcome]:
-        progress, cell = place
-        there = grid.neighbour(cell, action)
+    def outcomes(state: tuple[Treasures, Cell], action: int) -> list[Outcome]:
+        progress, cell = state
+        after = grid.neighbour(cell, action)
         events = ""
-        if there != cell:
-            progress, events = enter(grid.at(there), there, progress, count)
-        return [Outcome((progress, there), label=frozenset((*events, DIRECTIONS[action])))]
+        if after != cell:
+            progress, events = enter(grid.at(after), after, progress, count)
+        return [Outcome((progress, after), label=frozenset((*events, DIRECTIONS[action])))]
+
+    stages = [Treasures()]
 
     for number in range(count + 1):
         for taken in combinations(treasures, number):
@@ -195,7 +207,8 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
         for cell in grid.cells
     }
     scenes = [
-        Scene(show_rows(grid, dict.fromkeys(one.taken, FLOOR)), one.words(count)) for one in stages
+        Scene(show_rows(grid, dict.fromkeys(stage.taken, FLOOR)), stage.words(count))
+        for stage in stages
     ]
     scene = tuple(number for number in range(len(stages)) for _ in grid.cells)
     world = from_outcomes(
@@ -212,14 +225,15 @@ def multiple_treasure_maze(size: int, step_limit: int | None = None) -> FiniteDo
     return replace(world, machine="multiple-treasure-maze", lowest=2e3 - 1e5, highest=highest)
 
 
-# --- DeliverWorld (Section 7.4): visit location types in the order that a sequence, named at reset, gives.
+# --- DeliverWorld (Section 7.4): visit location types in the order of a sequence, named at reset.
 #
-# The map holds several places of each type, and a step that ends on one emits its type; every step costs ½. The events
-# `seq_1` … (8 deliveries) and `short_1` … (4 deliveries) name sequences; what they mean is the machine's business.
+# The map has several places of each type, a step that ends on one emits its type, and every step
+# has reward -1/2. The events `seq_1` … (8 deliveries) and `short_1` … (4 deliveries) name
+# sequences. The machine defines their meaning.
 
 PLACE_TYPES = {"M": "mall", "S": "store", "C": "cafe", "P": "post"}
 DELIVER_SET = 64
-"""Sequences of each length. The paper says that the sequence is drawn from a set, and not how large that is."""
+"""Sequences of each length. The paper draws them from a set whose size it does not give."""
 STEP_COST = 0.5
 
 
@@ -230,7 +244,7 @@ class Orders(NamedTuple):
     """The labels that name them."""
     deliveries: int
     shortest: int
-    """Steps of the shortest episode of all of them, with the step off the last place."""
+    """Length of the shortest episode of all, including the step off the last place."""
 
 
 NUMBERS = range(1, DELIVER_SET + 1)
@@ -263,8 +277,8 @@ def deliver_worlds(
     grid: GridMap | None = None,
     step_limit: int = 2_000,
 ) -> tuple[FiniteDomain, FiniteDomain]:
-    """Both domains: the map, starting with the label of a sequence. Labels are numbered by every sequence there is."""
-    every = grid_domain(
+    """Build both domains: the map, with a sequence's label at reset, numbered in all sequences."""
+    combined = grid_domain(
         "deliver",
         load_shipped_map("deliver", places=PLACE_TYPES) if grid is None else grid,
         PLACE_TYPES,
@@ -273,12 +287,12 @@ def deliver_worlds(
         step_reward=-STEP_COST,
         start_labels=(*long.labels, *short.labels),
     )
-    first_labels = [every.labels[first] for first in every.arrays.start_label]
+    start_labels = [combined.labels[number] for number in combined.arrays.start_label]
 
     def world(name: str, orders: Orders) -> FiniteDomain:
-        chosen = [k for k, first in enumerate(first_labels) if first in orders.labels]
+        starts = [k for k, label in enumerate(start_labels) if label in orders.labels]
         return replace(
-            every.starting(*chosen),
+            combined.starting(*starts),
             name=name,
             machine="deliver",
             lowest=-STEP_COST * step_limit,
@@ -293,18 +307,18 @@ def deliver_worlds(
 
 # --- PaintWorld (Appendix C): stains on the stack, and a price for soap.
 #
-# There is one state. Asking for i units costs i/(i+1) and emits `soap_i`; at reset `stains_n` is emitted, n from 1 to 5
-# equally likely. It is tested on each n.
+# There is one state. Asking for i units has reward -i/(i+1) and emits `soap_i`. At reset `stains_n`
+# is emitted, with n from 1 to 5 equally likely. Policies are evaluated on each n.
 
 MAX_STAINS = 5
-"""Stains, and units of soap in one request, at most."""
+"""Maximum number of stains, and of units of soap in one request."""
 
 
 def paint(step_limit: int = 5) -> FiniteDomain:
-    """The domain; start k has k + 1 stains.
+    """Build PaintWorld; start k has k + 1 stains.
 
-    The cheapest episode asks for one unit for one stain; the dearest wipes off four of five stains singly and asks for
-    all the soap there is for the last.
+    The highest return is that of one unit for one stain. The lowest is that of five stains, four
+    removed one by one and the last with all units.
 
     >>> world = paint()
     >>> world.arrays.reward.ravel().round(3).tolist(), [test.name for test in world.tests][:1]
@@ -330,15 +344,17 @@ def paint(step_limit: int = 5) -> FiniteDomain:
     return replace(world, tests=tuple(world.starting(k) for k in range(MAX_STAINS)))
 
 
-# --- Echo: nature says a word of a's and b's and then `now`; the agent names the letters, the last one first.
+# --- Echo: a word of a's and b's, then `now`; the agent names the letters, the last one first.
 #
-# One symbol of the stack is enough to act well everywhere, yet no number of symbols tells the value of a state.
+# One stack symbol is enough to act optimally everywhere, yet no number of symbols determines the
+# value of a state.
 
 
 def echo(more: float = 0.75, step_limit: int = 50) -> FiniteDomain:
-    """The domain; after each letter nature continues with probability `more`, so words have more/(1 − more) letters on average.
+    """Build Echo. After each letter the word continues with probability `more`.
 
-    A word can be any length; a truncated episode pays nothing. Actions while listening have no effect.
+    Words have more/(1 − more) letters on average, and any length is possible. A truncated episode
+    has return 0. Actions while listening have no effect.
 
     >>> echo().arrays.probability[0, 0].tolist()
     [0.375, 0.375, 0.25]
@@ -380,7 +396,7 @@ BUILDERS: dict[str, Callable[..., FiniteDomain]] = {
 
 
 def names() -> list[str]:
-    """The names of the catalogue, in the paper's order.
+    """List the names of the catalogue, in the paper's order.
 
     >>> names()[:2]
     ['letter', 'maze-5x5']
@@ -393,7 +409,7 @@ def domain(name: str, *, step_limit: int | None = None) -> FiniteDomain: ...
 @overload
 def domain() -> list[str]: ...
 def domain(name: str | None = None, *, step_limit: int | None = None) -> FiniteDomain | list[str]:
-    """A domain by name; without a name, the names there are.
+    """Build a domain by name; without a name, list the names.
 
     Args:
         name: One of the names.

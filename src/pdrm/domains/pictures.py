@@ -1,7 +1,7 @@
-"""Pictures of a domain: a grid as text or as an image, a state without a grid by its name, WaterWorld as a box of discs.
+"""Pictures of states: grids as text or images, other states as their names, WaterWorld as discs.
 
-Images are arrays [height, width, 3] of uint8, drawn with Pillow (loaded when the first one is drawn). The same state gives
-the same bytes, and every state of a domain gives an image of the same size.
+Images are arrays [height, width, 3] of uint8, drawn with Pillow, which is imported on first use.
+The same state gives the same bytes, and all states of a domain give images of the same size.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 Pixels = npt.NDArray[np.uint8]
-Spot = tuple[float, float]
-"""A place in an image: pixels from the left and from the top."""
+Point = tuple[float, float]
+"""A point of an image: pixels from the left and from the top."""
 
 AGENT_SIGN = "@"
 
@@ -40,26 +40,26 @@ WATER, EVEN, ODD, PLATE = "#e4f0f9", "#3468a8", "#e2a828", "#dadce0"
 
 MARGIN = 10
 TEXT_SIZE, NAME_SIZE, SMALLEST = 16, 24, 10
-"""Letter sizes: of a line of text, of a state's name, and the smallest that is readable."""
+"""Font sizes of text and of a state's name, and the smallest readable size."""
 TEXT_LINE, SYMBOL_HEIGHT = 24, 30
 """Heights in pixels of a line of text and of a stack symbol."""
 WIDEST = 640
-"""Width in pixels of a grid or a name at most."""
+"""Maximum width in pixels of a grid or a name."""
 CELL_SIZES = (16, 64)
-"""Pixels of a cell's side, at least and at most."""
+"""Minimum and maximum side of a cell in pixels."""
 BOX, PANEL = 480, 160
-"""Pixels of WaterWorld's side, and of the width of the column with the text and the stack."""
+"""WaterWorld's side, and the width of the column with text and stack, in pixels."""
 TALLEST = 16
-"""Stack symbols that are shown as text."""
+"""Maximum number of stack symbols in a text."""
 FINENESS = 3
-"""Images are drawn this many times larger and scaled down, which makes edges smooth."""
+"""Images are drawn this many times larger, then scaled down to smooth the edges."""
 
 
 # --- Shapes and letters
 
 
 class Canvas:
-    """An image being drawn, with smooth shapes and text that fits. Places are in pixels of the finished image.
+    """An image being drawn, with smooth shapes and text. Points are in pixels of the final image.
 
     >>> Canvas(30, 20).pixels().shape
     (20, 30, 3)
@@ -76,40 +76,41 @@ class Canvas:
         return np.array(self.image.reduce(FINENESS))
 
     def fill_plate(
-        self, middle: Spot, size: tuple[float, float], radius: float, colour: str
+        self, middle: Point, size: tuple[float, float], radius: float, colour: str
     ) -> None:
         """Fill a rectangle with round corners."""
         left, top = middle[0] - size[0] / 2, middle[1] - size[1] / 2
-        edges = [FINENESS * at for at in (left, top, left + size[0], top + size[1])]
-        corners = [round(at) - number // 2 for number, at in enumerate(edges)]  # the last is filled
+        edges = [FINENESS * edge for edge in (left, top, left + size[0], top + size[1])]
+        # Pillow also fills the pixels at the right and bottom edges.
+        corners = [round(edge) - number // 2 for number, edge in enumerate(edges)]
         self.draw.rounded_rectangle(corners, radius * FINENESS, fill=colour)
 
-    def fill_disc(self, middle: Spot, diameter: float, colour: str) -> None:
+    def fill_disc(self, middle: Point, diameter: float, colour: str) -> None:
         self.fill_plate(middle, (diameter, diameter), diameter / 2, colour)
 
     def write(
         self,
         text: str,
-        at: Spot,
+        point: Point,
         colour: str,
-        room: float,
+        max_width: float,
         size: int = TEXT_SIZE,
         anchor: str = "mm",
     ) -> None:
-        """Write text around a place ("mm") or to the right of it ("lm"): smaller, then cut, if it is longer than its room."""
-        while size > SMALLEST and _length(text, size) > room:
+        """Write text around a point ("mm") or to its right ("lm"); shrink, then cut long text."""
+        while size > SMALLEST and _length(text, size) > max_width:
             size -= 1
-        while text and _length(text, size) > room:
+        while text and _length(text, size) > max_width:
             text = text.removesuffix("…")[:-1] + "…" if len(text) > 1 else ""
         font = _font(size)
         _, top, _, bottom = font.getbbox("X", anchor="lm")
-        place = (at[0] * FINENESS, at[1] * FINENESS - (top + bottom) / 2)
-        self.draw.text(place, text, fill=colour, font=font, anchor=anchor)
+        scaled = (point[0] * FINENESS, point[1] * FINENESS - (top + bottom) / 2)
+        self.draw.text(scaled, text, fill=colour, font=font, anchor=anchor)
 
 
 @cache
 def _font(size: int) -> FreeTypeFont:
-    """Pillow's own font: the same on every machine."""
+    """Load Pillow's built-in font, the same on every machine."""
     from PIL import ImageFont
 
     font = ImageFont.load_default(size * FINENESS)
@@ -125,7 +126,7 @@ def _length(text: str, size: int) -> float:
 
 
 def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
-    """The map with the agent as `@` (or the name of the state in brackets), a note and a caption.
+    """Draw the map with the agent as `@` (or the state's name in brackets), a note and a caption.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> print(draw_text(domain("maze-5x5"), 0, "step 0"))
@@ -136,16 +137,20 @@ def draw_text(domain: FiniteDomain, state: int, caption: str = "") -> str:
     #####
     step 0
     """
-    lines, note = [f"[{domain.describe(state)}]"], ""
-    if domain.picture is not None:
-        scene, (row, column) = domain.picture.scene_of(state), domain.picture.cell[state]
-        lines, note = list(scene.rows), scene.note
+    if domain.picture is None:
+        lines = [f"[{domain.describe(state)}]"]
+        note = ""
+    else:
+        scene = domain.picture.scene_of(state)
+        row, column = domain.picture.cell[state]
+        lines = list(scene.rows)
+        note = scene.note
         lines[row] = lines[row][:column] + AGENT_SIGN + lines[row][column + 1 :]
     return "\n".join([*lines, *filter(None, (note, caption))])
 
 
 def list_stack(symbols: Sequence[str]) -> list[str]:
-    """A machine's stack, top first, a line for each symbol; of a high one the upper part.
+    """List a machine's stack, top first, a line per symbol, and count symbols further below.
 
     >>> list_stack(("d", "#"))
     ['stack', '  | d |', '  | # |']
@@ -160,7 +165,7 @@ def list_stack(symbols: Sequence[str]) -> list[str]:
 def draw_state(
     domain: FiniteDomain, state: int, note: Sequence[str] = (), stack: Sequence[str] = ()
 ) -> Pixels:
-    """The grid with the agent as a disc, or the state's name; to its right lines of text and a machine's stack, top first.
+    """Draw the grid or the state's name; to its right lines of text and a stack, top first.
 
     >>> from pdrm.domains.paper_domains import domain
     >>> maze = domain("maze-5x5")
@@ -176,36 +181,38 @@ def draw_state(
 
 
 def draw_grid(picture: Picture, state: int) -> Canvas:
-    """Walls in one piece, lines between floor cells, lettered places in a colour of their own, and the agent."""
+    """Draw walls, floor cells, places with letters and colours, and the agent."""
     rows = picture.scene_of(state).rows
     height, width = picture.size
     side = min(max(WIDEST // width, CELL_SIZES[0]), CELL_SIZES[1])
     canvas = Canvas(width * side + 1, height * side + 1, LINE)
-    drawn = {letter for scene in picture.scenes for row in scene.rows for letter in row}
-    letters = sorted(drawn - {WALL, FLOOR})
+    characters = {letter for scene in picture.scenes for row in scene.rows for letter in row}
+    letters = sorted(characters - {WALL, FLOOR})
     for row, line in enumerate(rows):
-        for column, shown in enumerate(line):
-            middle = (column + 0.5) * side + 0.5, (row + 0.5) * side + 0.5
-            if shown == WALL:
+        for column, character in enumerate(line):
+            middle = ((column + 0.5) * side + 0.5, (row + 0.5) * side + 0.5)
+            if character == WALL:
                 canvas.fill_plate(middle, (side + 1, side + 1), 0, STONE)
                 continue
             canvas.fill_plate(middle, (side - 1, side - 1), 0, WHITE)
-            here = (row, column) == picture.cell[state]
-            if shown in letters:
-                tint = TINTS[letters.index(shown) % len(TINTS)]
+            has_agent = (row, column) == picture.cell[state]
+            if character in letters:
+                tint = TINTS[letters.index(character) % len(TINTS)]
                 canvas.fill_plate(middle, (0.9 * side, 0.9 * side), side // 6, tint)
-            if here:
+            if has_agent:
                 canvas.fill_disc(middle, 0.86 * side, WHITE)
                 canvas.fill_disc(middle, 0.74 * side, AGENT)
-            if shown in letters:
-                canvas.write(shown, middle, WHITE if here else INK, side, round(0.56 * side))
+            if character in letters:
+                colour = WHITE if has_agent else INK
+                canvas.write(character, middle, colour, side, round(0.56 * side))
     return canvas
 
 
 def _draw_name(domain: FiniteDomain, state: int) -> Canvas:
-    """The name of the state in a box that any of the names fits in."""
+    """Draw the name of the state in a box that fits all names."""
     longest = max(domain.state_names, key=len)
-    width, height = round(_length(longest, NAME_SIZE)) + 4 * MARGIN, 2 * TEXT_LINE
+    width = round(_length(longest, NAME_SIZE)) + 4 * MARGIN
+    height = 2 * TEXT_LINE
     canvas = Canvas(min(width, WIDEST), height)
     middle = (canvas.width / 2, height / 2)
     canvas.fill_plate(middle, (canvas.width, height), MARGIN, AGENT)
@@ -216,11 +223,12 @@ def _draw_name(domain: FiniteDomain, state: int) -> Canvas:
 def draw_water(
     world: WaterWorld, water: Water, note: Sequence[str] = (), stack: Sequence[str] = ()
 ) -> Pixels:
-    """The box, and to its right lines of text (the step, a machine's state) and a machine's stack, top first.
+    """Draw the box; to its right lines of text and a machine's stack, top first.
 
     >>> from pdrm.domains.water import START_NUMBERS, begin
     >>> numbers = np.linspace(0, 0.99, START_NUMBERS, dtype=np.float32)
-    >>> draw_water(WaterWorld(), begin(WaterWorld(), numbers, np), ["collect"], ("ball_0", "#")).shape
+    >>> water = begin(WaterWorld(), numbers, np)
+    >>> draw_water(WaterWorld(), water, ["collect"], ("ball_0", "#")).shape
     (500, 680, 3)
     """
     canvas = Canvas(BOX, BOX, STONE)
@@ -228,24 +236,26 @@ def draw_water(
     scale = BOX / world.side
     size = 2 * world.radius * scale
 
-    def spot(place: npt.ArrayLike) -> Spot:
-        x, y = np.asarray(place, np.float64).tolist()
+    def to_pixels(position: npt.ArrayLike) -> Point:
+        x, y = np.asarray(position, np.float64).tolist()
         return x * scale, (world.side - y) * scale
 
     for number in range(BALLS):
-        if water.there[number]:  # even and odd balls in two colours; 0 and 1 are rings
-            middle, odd, ring = spot(water.ball_place[number]), number % 2 == 1, number < 2
+        if water.present[number]:  # even and odd balls in two colours; 0 and 1 are rings
+            middle = to_pixels(water.ball_position[number])
+            odd = number % 2 == 1
+            ring = number < 2
             canvas.fill_disc(middle, 1.35 * size, ODD if odd else EVEN)
             if ring:
                 canvas.fill_disc(middle, 0.98 * size, WHITE)
             canvas.write(str(number), middle, INK if ring or odd else WHITE, size, round(size))
-    canvas.fill_disc(spot(water.place), 1.55 * size, WHITE)
-    canvas.fill_disc(spot(water.place), 1.3 * size, AGENT)
+    canvas.fill_disc(to_pixels(water.position), 1.55 * size, WHITE)
+    canvas.fill_disc(to_pixels(water.position), 1.3 * size, AGENT)
     return _lay_out(canvas, note, stack)
 
 
 def draw_frame(frame: Pixels, note: Sequence[str], stack: Sequence[str]) -> Pixels:
-    """What an environment rendered, and to its right lines of text and a machine's stack, top first."""
+    """Add lines of text and a machine's stack, top first, to the right of a rendered image."""
     from PIL import Image
 
     height, width, _ = frame.shape
@@ -255,7 +265,7 @@ def draw_frame(frame: Pixels, note: Sequence[str], stack: Sequence[str]) -> Pixe
 
 
 def _lay_out(body: Canvas, note: Sequence[str], stack: Sequence[str]) -> Pixels:
-    """The body, and to its right, if there are any, lines of text from the top and the stack at the bottom."""
+    """Lay out the body and, to its right, optional lines of text at the top and the stack below."""
     panel = PANEL + 2 * MARGIN if note or stack else 0
     text_height = TEXT_LINE * (len(note) + 1)
     height = max(body.height, text_height + 4 * SYMBOL_HEIGHT if panel else 0)
@@ -263,8 +273,8 @@ def _lay_out(body: Canvas, note: Sequence[str], stack: Sequence[str]) -> Pixels:
     canvas.image.paste(body.image, (MARGIN * FINENESS, MARGIN * FINENESS))
     left = body.width + 3 * MARGIN
     for number, text in enumerate(note):
-        at = (left, MARGIN + TEXT_LINE * (number + 0.5))
-        canvas.write(text, at, INK if number else GREY, PANEL, TEXT_SIZE + 2, "lm")
+        point = (left, MARGIN + TEXT_LINE * (number + 0.5))
+        canvas.write(text, point, INK if number else GREY, PANEL, TEXT_SIZE + 2, "lm")
     rows = (height - text_height) // SYMBOL_HEIGHT
     shown = list(stack)
     if len(shown) > rows:

@@ -1,9 +1,11 @@
 """WaterWorld (Section 7.5): an agent in a box among ten moving balls, written once over arrays.
 
-Every function takes the array module as `xp`: NumPy makes the readable reference, JAX its compiled twin. Nothing here draws
-random numbers: they are handed in, in [0, 1). Motion is straight, walls are elastic, discs touch when their centres are
-closer than two radii. At most one ball is touched a step, the one with the lowest number: balls 2 to 9 then vanish and emit
-their parity, balls 0 and 1 jump to a new place and emit their name. `A_F` is emitted in the step after the last of 2 to 9.
+Every function takes the array module as `xp`: NumPy for the readable reference, JAX for its
+compiled twin. Random numbers in [0, 1) are passed as arguments. Motion is straight, walls are
+elastic, and discs touch if their centres are closer than two radii. At most one ball is touched
+per step, the one with the lowest number. Balls 2 to 9 then vanish and emit their parity; balls 0
+and 1 jump to a new position and emit their name. `A_F` is emitted in the step after the last of 2
+to 9.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pdrm.errors import UnknownDomain, did_you_mean
 from pdrm.lazy import Displayed
 
 Array = Any
-"""An array of NumPy or of JAX."""
+"""A NumPy or JAX array."""
 
 SIDES = {"water-17": 17.0, "water-20": 20.0}
 """The paper's two boxes."""
@@ -29,15 +31,15 @@ PUSHES = ((0.0, 1.0), (0.0, -1.0), (-1.0, 0.0), (1.0, 0.0), (0.0, 0.0))
 EMITTED = (BALL_0, BALL_1, *(EVEN, ODD) * 4)
 """The label of touching each ball."""
 START_NUMBERS = 2 + 3 * BALLS
-"""Numbers that a start takes: the agent's place, each ball's place, each ball's heading."""
+"""Random numbers of a start: positions of the agent and the balls, directions of the balls."""
 STEP_NUMBERS = 2
-"""Numbers that a step takes: where a ball jumps."""
+"""Random numbers of a step: the position to which a ball jumps."""
 OBSERVED = 4 + 4 * BALLS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaterWorld(Displayed):
-    """The box and what moves in it. The paper prints none of these numbers but the side and the limit: the others are ours.
+    """The box and its moving discs. Only the side and the step limit are from the paper.
 
     >>> WaterWorld(side=20).name, round(WaterWorld().inner, 1)
     ('water-20', 16.4)
@@ -45,23 +47,23 @@ class WaterWorld(Displayed):
 
     side: float = 17.0
     radius: float = 0.3
-    """Of the agent and of every ball."""
+    """Radius of the agent and of every ball."""
     ball_speed: float = 0.5
     acceleration: float = 0.5
-    """Added to the agent's velocity by one step's push."""
+    """Change of the agent's velocity by a push of one step."""
     top_speed: float = 1.5
-    """The agent's, three times a ball's."""
+    """Maximum speed of the agent, three times a ball's."""
     interval: float = 0.1
-    """Time that a step takes."""
+    """Duration of a step."""
     step_limit: int = 10_000
     continuous: bool = False
-    """An action is a push in any direction, two numbers in [-1, 1], instead of one of five."""
+    """Actions are pushes in any direction, two numbers in [-1, 1], instead of one of five."""
     actions: ClassVar = ACTIONS
     events: ClassVar = EVENTS
     states: ClassVar[None] = None
-    """Not finitely many."""
+    """Infinitely many."""
     machine: ClassVar = "water"
-    """The catalogue machine that it goes with."""
+    """The catalogue machine made for it."""
 
     @property
     def name(self) -> str:
@@ -70,12 +72,12 @@ class WaterWorld(Displayed):
 
     @property
     def inner(self) -> float:
-        """The side of the square that centres move in."""
+        """The side of the square in which centres move."""
         return self.side - 2 * self.radius
 
 
 def water_world(name: str) -> WaterWorld:
-    """`water-17` or `water-20`, as a `WaterWorld`.
+    """Make a `WaterWorld` by name: `water-17` or `water-20`.
 
     >>> water_world("water-20").side
     20.0
@@ -86,31 +88,31 @@ def water_world(name: str) -> WaterWorld:
 
 
 class Water(NamedTuple):
-    """The places and velocities of everything: places in [radius, side - radius]."""
+    """Positions, in [radius, side - radius], and velocities of all discs."""
 
-    place: Array
-    """[2]: the agent's."""
+    position: Array
+    """[2]: the agent's position."""
     velocity: Array
     """[2]"""
-    ball_place: Array
+    ball_position: Array
     """[10, 2]"""
     ball_velocity: Array
     """[10, 2]"""
-    there: Array
-    """[10]: True if the ball is still there."""
+    present: Array
+    """[10]: False if the ball has vanished."""
     announced: Array
-    """True once `A_F` has been emitted."""
+    """True after `A_F` was emitted."""
 
 
 def begin(world: WaterWorld, numbers: Array, xp: Any) -> Water:
-    """Everything at a random place, the agent at rest, the balls under way; numbers: [START_NUMBERS]."""
-    places = world.radius + world.inner * numbers[: 2 + 2 * BALLS].reshape(1 + BALLS, 2)
+    """Place all discs at random, the agent at rest; `numbers` are [START_NUMBERS]."""
+    positions = world.radius + world.inner * numbers[: 2 + 2 * BALLS].reshape(1 + BALLS, 2)
     heading = xp.float32(6.2831855) * numbers[2 + 2 * BALLS :]
     velocity = world.ball_speed * xp.stack((xp.cos(heading), xp.sin(heading)), axis=-1)
     return Water(
-        places[0],
-        xp.zeros_like(places[0]),
-        places[1:],
+        positions[0],
+        xp.zeros_like(positions[0]),
+        positions[1:],
         velocity,
         numbers[:BALLS] >= 0.0,
         numbers[0] < 0.0,
@@ -120,44 +122,57 @@ def begin(world: WaterWorld, numbers: Array, xp: Any) -> Water:
 def advance(
     world: WaterWorld, water: Water, push: Array, numbers: Array, xp: Any
 ) -> tuple[Water, Array]:
-    """One step with a push of length at most 1 in each direction; returns the label's number too. numbers: [STEP_NUMBERS]."""
+    """Make a step; return the next state and the number of the label.
+
+    Args:
+        world: The box.
+        water: The state.
+        push: [2], each in [-1, 1].
+        numbers: [STEP_NUMBERS] random numbers.
+        xp: NumPy or jax.numpy.
+    """
     velocity = water.velocity + world.acceleration * push
     speed = xp.sqrt((velocity * velocity).sum(axis=-1, keepdims=True))
     velocity = velocity * xp.minimum(
         xp.float32(1), world.top_speed / xp.maximum(speed, xp.float32(1e-6))
     )
-    place, velocity = _bounce(world, water.place + world.interval * velocity, velocity, xp)
-    ball_place, ball_velocity = _bounce(
-        world, water.ball_place + world.interval * water.ball_velocity, water.ball_velocity, xp
+    position, velocity = _bounce(world, water.position + world.interval * velocity, velocity, xp)
+    ball_position, ball_velocity = _bounce(
+        world, water.ball_position + world.interval * water.ball_velocity, water.ball_velocity, xp
     )
-    apart = ball_place - place
+    offset = ball_position - position
     number = xp.arange(BALLS)
-    touching = water.there & ((apart * apart).sum(axis=-1) < 4 * world.radius * world.radius)
-    announces = ~water.there[2:].any() & ~water.announced
+    touching = water.present & ((offset * offset).sum(axis=-1) < 4 * world.radius * world.radius)
+    announces = ~water.present[2:].any() & ~water.announced
     first = xp.where(touching, number, BALLS).min()
     touched = (number == first) & ~announces
     label = xp.where(announces, ALL_FOUND, (touched * xp.asarray(EMITTED, xp.int32)).sum())
     jumped = world.radius + world.inner * numbers
-    ball_place = xp.where((touched & (number < 2))[:, None], jumped, ball_place)
-    there = water.there & ~(touched & (number >= 2))
-    return Water(
-        place, velocity, ball_place, ball_velocity, there, water.announced | announces
-    ), label
+    ball_position = xp.where((touched & (number < 2))[:, None], jumped, ball_position)
+    present = water.present & ~(touched & (number >= 2))
+    announced = water.announced | announces
+    return Water(position, velocity, ball_position, ball_velocity, present, announced), label
 
 
 def observe(world: WaterWorld, water: Water, xp: Any) -> Array:
-    """[44]: the agent's place and velocity, then each ball's, relative to it, in about [-1, 1]; zeros for a ball that is gone."""
-    fast = world.top_speed + world.ball_speed
-    own = xp.concatenate((water.place / (world.side / 2) - 1, water.velocity / world.top_speed))
-    apart = (water.ball_place - water.place) / world.side
-    relative = (water.ball_velocity - water.velocity) / fast
-    balls = xp.where(water.there[:, None], xp.concatenate((apart, relative), axis=-1), 0)
-    return xp.concatenate((own, balls.reshape(-1))).astype(xp.float32)
+    """[44]: the agent's position and velocity, then each ball's relative to it, in about [-1, 1].
+
+    A vanished ball has zeros.
+    """
+    agent = xp.concatenate(
+        (water.position / (world.side / 2) - 1, water.velocity / world.top_speed)
+    )
+    offset = (water.ball_position - water.position) / world.side
+    velocity = (water.ball_velocity - water.velocity) / (world.top_speed + world.ball_speed)
+    balls = xp.where(water.present[:, None], xp.concatenate((offset, velocity), axis=-1), 0)
+    return xp.concatenate((agent, balls.reshape(-1))).astype(xp.float32)
 
 
-def _bounce(world: WaterWorld, place: Array, velocity: Array, xp: Any) -> tuple[Array, Array]:
-    """Mirror places beyond a wall at it."""
+def _bounce(world: WaterWorld, position: Array, velocity: Array, xp: Any) -> tuple[Array, Array]:
+    """Reflect positions beyond a wall, and their velocities."""
     low, high = world.radius, world.side - world.radius
-    below, above = place < low, place > high
-    place = xp.where(below, 2 * low - place, xp.where(above, 2 * high - place, place))
-    return place, xp.where(below | above, -velocity, velocity)
+    below = position < low
+    above = position > high
+    position = xp.where(above, 2 * high - position, position)
+    position = xp.where(below, 2 * low - position, position)
+    return position, xp.where(below | above, -velocity, velocity)

@@ -1,12 +1,13 @@
-"""A figure: what is drawn of a machine, before any layout or file format.
+"""A layout-independent description of a machine's drawing.
 
-The label of a rule is written as tokens: names of the machine kept apart from the signs (ε, ∧, −) between them, because the two are
-spelled differently in Unicode and in LaTeX, and only names can be replaced by a variable.
+The label of a rule is a sequence of tokens. The machine's names are separate from the signs (ε, ∧,
+−) between them, because Unicode and LaTeX spell them differently, and variables replace only names.
 
-All rules from one state to another share an edge. Rules that differ in one or two names throughout are a family, drawn as one
-line with variables (`{a}, z / a z, 0`, for a in u d l r), which are called as in the text that the machine was read from. If an
-edge still has more lines than the paper prints, rules with equal effects are merged too (`{u} | {u, x}, u|l|r / ε, −1`). The
-caption holds what the picture cannot: the values of the variables and the machine's `otherwise`.
+All rules from one state to another share an edge. Rules that differ only in one or two names are a
+family, drawn as one line with variables (`{a}, z / a z, 0`, for a in u d l r). The variables have
+the names in the machine's text. If an edge still has more lines than the paper prints, rules with
+equal effects are also merged (`{u} | {u, x}, u|l|r / ε, −1`). The caption contains the values of
+the variables and the machine's `otherwise`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class ExactLabel:
-    """A label in braces, its events in the order the machine declares them.
+    """A label in braces, with its events in the order of their declaration.
 
     >>> spell((ExactLabel(("u", "t")), ", z"))
     '{u, t}, z'
@@ -51,7 +52,7 @@ class ExactLabel:
 Token = str | Name | ExactLabel
 
 Tokens = tuple[Token, ...]
-"""Signs (plain strings), names and exact labels, in the order they are read."""
+"""Signs (plain strings), names and exact labels, in reading order."""
 
 
 SIGNS = {
@@ -64,11 +65,11 @@ SIGNS = {
     "false": "⊥",
     "eps": "ε",
 }
-"""The paper's signs for those of the language."""
+"""The paper's signs for the signs of the text language."""
 
 
 def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
-    """A guard in the paper's signs, the events of a label in the order they are declared.
+    """A guard in the paper's signs, with the events of a label in the declared order.
 
     >>> from pdrm.machines.guards import And, Event, Not
     >>> spell(tokenize_guard(And((Event("a"), Not(Event("t"))))))
@@ -82,12 +83,12 @@ def tokenize_guard(guard: Guard, declared: Sequence[str] = ()) -> Tokens:
 
 
 def tokenize_stack(symbols: Iterable[str]) -> Tokens:
-    """Stack symbols, top first; `z` and nothing at all are signs."""
+    """Stack symbols, top first; `z` and the empty sequence are signs."""
     return join(" ", [("z",) if symbol == ANY else (Name(symbol),) for symbol in symbols], "ε")
 
 
 def spell_number(value: float, plus: bool = False) -> str:
-    """A number with a true minus sign, and a plus where asked for.
+    """A number with a true minus sign, and optionally a plus sign.
 
     >>> spell_number(-1e5), spell_number(2, plus=True)
     ('−1e5', '+2')
@@ -96,7 +97,7 @@ def spell_number(value: float, plus: bool = False) -> str:
 
 
 def join(separator: str, parts: Iterable[Tokens], empty: str = "") -> Tokens:
-    """Tokens with a sign between them, or the sign for none."""
+    """Join tokens with a separator; without parts, return `empty`."""
     tokens: list[Token] = []
     for part in parts:
         tokens += [separator, *part] if tokens else part
@@ -104,9 +105,9 @@ def join(separator: str, parts: Iterable[Tokens], empty: str = "") -> Tokens:
 
 
 def rename(tokens: Tokens, names: Mapping[str, str]) -> Tokens:
-    """The tokens with some names replaced; in a label, the new names come first, in the order given."""
+    """Replace some names; in an exact label, the new names come first, in the given order."""
 
-    def one(token: Token) -> Token:
+    def rename_token(token: Token) -> Token:
         match token:
             case Name(text):
                 return Name(names.get(text, text))
@@ -116,7 +117,7 @@ def rename(tokens: Tokens, names: Mapping[str, str]) -> Tokens:
             case _:
                 return token
 
-    return tuple(map(one, tokens))
+    return tuple(map(rename_token, tokens))
 
 
 Spell = Callable[[str], str]
@@ -125,9 +126,9 @@ Spell = Callable[[str], str]
 def spell(
     tokens: Tokens, name: Spell = str, sign: Spell = str, braces: Sequence[str] = "{}"
 ) -> str:
-    """The tokens as text: Unicode, unless names, signs and braces are spelled differently."""
+    """Convert tokens to text: Unicode by default, or with other names, signs and braces."""
 
-    def one(token: Token) -> str:
+    def spell_token(token: Token) -> str:
         match token:
             case Name(text):
                 return name(text)
@@ -136,18 +137,18 @@ def spell(
             case _:
                 return sign(token)
 
-    return "".join(map(one, tokens))
+    return "".join(map(spell_token, tokens))
 
 
-# --- The line of a rule, in the order the paper prints its parts. Three kinds of rules, one shape:
+# --- The line of a rule, as in the paper. Three kinds of rules have one shape:
 # `ℓ, z / ζ, r` (pushdown), `ℓ, r` (reward machines) and `⟨ℓ, [1], [+1], r⟩` (counting, Appendix A).
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeLine:
-    """The label that is read, the top symbol (none in a reward machine), and the effect.
+    """The label, the top symbol (none in a reward machine), and the effect.
 
-    A line may stand for several rules: every guard of `guards` with every top of `tops`.
+    A line can stand for several rules: every guard of `guards` with every top of `tops`.
 
     >>> tops = ((Name("u"),), (Name("d"),))
     >>> spell(EdgeLine(((Name("a"),),), tops, (" / ε, 1",)).tokens())
@@ -160,30 +161,36 @@ class EdgeLine:
     opening: str = ""
 
     def tokens(self) -> Tokens:
-        """The line in one piece."""
+        """The tokens of the whole line."""
         tops = (", ", *join("|", self.tops)) if self.tops else ()
         return (self.opening, *join(" | ", self.guards), *tops, *self.effect)
 
     def names(self) -> list[str]:
         """The names on the line, in reading order."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for token in self.tokens():
             match token:
                 case Name(text):
-                    found[text] = None
+                    names[text] = None
                 case ExactLabel(events):
-                    found |= dict.fromkeys(events)
-        return list(found)
+                    names |= dict.fromkeys(events)
+        return list(names)
 
     def rename(self, names: Mapping[str, str]) -> EdgeLine:
-        """The line with some names replaced throughout."""
+        """Replace some names throughout the line."""
         guards = tuple(rename(guard, names) for guard in self.guards)
         tops = tuple(rename(top, names) for top in self.tops)
         return EdgeLine(guards, tops, rename(self.effect, names), self.opening)
 
 
 def make_line(rule: Rule, events: Sequence[str] = (), *, stack: bool = True) -> EdgeLine:
-    """The line of one rule, with the events of labels in this order; stack: False leaves the stack's part out."""
+    """Make the line of a rule.
+
+    Args:
+        rule: The rule.
+        events: The events in the order in which labels list them.
+        stack: False leaves the stack out.
+    """
     guards = (tokenize_guard(rule.guard, events),)
     reward = spell_number(rule.reward)
     if isinstance(rule, CountingTransition):
@@ -199,23 +206,23 @@ def make_line(rule: Rule, events: Sequence[str] = (), *, stack: bool = True) -> 
 # --- Many parallel rules in few lines
 
 HOLES = ("", " ")
-"""Names of the open places of a family's line, which no machine can use."""
+"""Placeholders for the variables of a family's line. No machine can have such names."""
 
 MAX_LINES = 4
-"""Lines on an edge that are readable without merging."""
+"""Maximum number of readable lines on an edge. More lines are merged."""
 
 MAX_NAMES = 8
-"""Names on a line up to which families with two variables are looked for."""
+"""Maximum number of names on a line to search for families with two variables."""
 
 MAX_DASHED = 12
-"""Edges drawn for `otherwise`; with more, only the caption names its target."""
+"""Maximum number of edges drawn for `otherwise`. With more, only the caption has its target."""
 
 MIN_FAMILY = 3
-"""Rules that one line with a variable stands for at least."""
+"""Minimum number of rules for a line with a variable."""
 
 
 class Family(NamedTuple):
-    """A line whose open places are filled by each row of names.
+    """A line with placeholders, which each row of names replaces.
 
     >>> line = EdgeLine(((Name(""),),), (), (", 1",))
     >>> spell(Family(line, (("u",), ("d",))).fill(["a"]).tokens())
@@ -225,19 +232,19 @@ class Family(NamedTuple):
     line: EdgeLine
     rows: tuple[tuple[str, ...], ...] = ((),)
     text: str = ""
-    """The line of the machine's text that all members come from, if it is one."""
+    """The common line of all members in the machine's text, or an empty string."""
 
     def fill(self, names: Sequence[str]) -> EdgeLine:
-        """The line with names in its open places."""
+        """Replace the placeholders by names."""
         return self.line.rename(dict(zip(HOLES, names, strict=False)))
 
 
 def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
-    """The rules of an edge, each with the line of its text, in as few lines as are readable."""
-    loops: dict[str, list[EdgeLine]] = defaultdict(list)
+    """Summarise the rules of an edge, each given with its line of text, in few readable lines."""
+    by_text: dict[str, list[EdgeLine]] = defaultdict(list)
     for line, text in rules:
-        loops[text].append(line)
-    families = [family for text, loop in loops.items() for family in find_families(loop, text)]
+        by_text[text].append(line)
+    families = [family for text, same in by_text.items() for family in find_families(same, text)]
     if len(families) > MAX_LINES:
         lines = [line for line, _ in rules]
         merged = _merge(_merge(lines, _without_tops), lambda line: replace(line, guards=()))
@@ -246,7 +253,7 @@ def compress(rules: Sequence[tuple[EdgeLine, str]]) -> list[Family]:
 
 
 def find_families(lines: Sequence[EdgeLine], text: str = "") -> list[Family]:
-    """Gather lines that differ in one name throughout, or in two, the largest families first."""
+    """Group lines that differ only in one or two names, the largest families first."""
     groups: dict[tuple[int, EdgeLine], dict[tuple[str, ...], EdgeLine]] = defaultdict(dict)
     for line in lines:
         names = line.names()
@@ -271,25 +278,25 @@ def find_families(lines: Sequence[EdgeLine], text: str = "") -> list[Family]:
 def _merge(
     lines: Iterable[EdgeLine], without: Callable[[EdgeLine], EdgeLine]
 ) -> Iterable[EdgeLine]:
-    """Merge lines that differ only in what they are compared without."""
+    """Merge lines that are equal `without` some part."""
     merged: dict[EdgeLine, EdgeLine] = {}
     for line in lines:
-        known = merged.setdefault(without(line), line)
-        guards = dict.fromkeys((*known.guards, *line.guards))
-        tops = dict.fromkeys((*known.tops, *line.tops))
-        merged[without(line)] = replace(known, guards=tuple(guards), tops=tuple(tops))
+        other = merged.setdefault(without(line), line)
+        guards = dict.fromkeys((*other.guards, *line.guards))
+        tops = dict.fromkeys((*other.tops, *line.tops))
+        merged[without(line)] = replace(other, guards=tuple(guards), tops=tuple(tops))
     return merged.values()
 
 
 def _without_tops(line: EdgeLine) -> EdgeLine:
-    """The line without the symbols that it names; `z`, ε and counter tests stay apart."""
+    """Remove the named top symbols of a line, but not `z`, ε or counter tests."""
     named = all(isinstance(token, Name) for top in line.tops for token in top)
     return replace(line, tops=()) if named else line
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """All the rules from one state to another, in lines; a dashed edge stands for `otherwise`.
+    """The edge from one state to another, with its lines; a dashed edge is `otherwise`.
 
     >>> Arrow("u0", "u0", (("ε, 1",),)).loop
     True
@@ -302,7 +309,7 @@ class Arrow:
 
     @property
     def loop(self) -> bool:
-        """True if it leads back to its own state."""
+        """True if source and target are the same state."""
         return self.source == self.target
 
 
@@ -314,9 +321,12 @@ class Figure:
     >>> from pdrm.machines.pushdown import PushdownRewardMachine
     >>> from pdrm.machines.transitions import Transition
     >>> rule = Transition("u0", "u1", Event("A"), "z", (), 1)
-    >>> figure = make_figure(PushdownRewardMachine("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0), (rule,)))
-    >>> [spell(line) for edge in figure.edges for line in edge.lines], [spell(line) for line in figure.caption]
-    (['A, z / ε, 1'], ['otherwise: stay, 0'])
+    >>> header = ("m", ("A",), ("#",), "u0", ("u1",), Otherwise.stay(0))
+    >>> figure = make_figure(PushdownRewardMachine(*header, (rule,)))
+    >>> [spell(line) for edge in figure.edges for line in edge.lines]
+    ['A, z / ε, 1']
+    >>> [spell(line) for line in figure.caption]
+    ['otherwise: stay, 0']
     """
 
     title: str
@@ -328,7 +338,7 @@ class Figure:
 
 
 def make_figure(machine: AnyKind) -> Figure:
-    """The figure of a machine."""
+    """Make the figure of a machine."""
     parallel: dict[tuple[str, str], list[tuple[EdgeLine, str]]] = defaultdict(list)
     names: set[str] = {"z", *machine.events, *machine.states, *machine.final}
     for rule in machine.transitions:
@@ -339,13 +349,13 @@ def make_figure(machine: AnyKind) -> Figure:
     families = {ends: compress(rules) for ends, rules in parallel.items()}
     variables = _name_variables(chain(*families.values()), names)
     edges = [
-        Arrow(*ends, tuple(one.fill(variables.get(one, ())).tokens() for one in some))
-        for ends, some in families.items()
+        Arrow(*ends, tuple(family.fill(variables.get(family, ())).tokens() for family in parts))
+        for ends, parts in families.items()
     ]
     edges += _draw_otherwise(machine)
     legend: dict[object, Tokens] = {}
-    for family, called in variables.items():
-        legend.setdefault((called, frozenset(family.rows)), _explain(family.rows, called))
+    for family, symbols in variables.items():
+        legend.setdefault((symbols, frozenset(family.rows)), _explain(family.rows, symbols))
     dashed = any(edge.dashed for edge in edges)
     return Figure(
         machine.name,
@@ -358,19 +368,19 @@ def make_figure(machine: AnyKind) -> Figure:
 
 
 Variables = dict[Family, tuple[str, ...]]
-"""Family -> the names of its variables."""
+"""The names of a family's variables."""
 
 
-def _explain(rows: tuple[tuple[str, ...], ...], called: tuple[str, ...]) -> Tokens:
-    """The line of the caption with the values of a variable, or of two."""
-    spelled = [join(", ", [(Name(name),) for name in names]) for names in (called, *rows)]
-    if len(called) > 1:
+def _explain(rows: tuple[tuple[str, ...], ...], variables: tuple[str, ...]) -> Tokens:
+    """The line of the caption with the values of one or two variables."""
+    spelled = [join(", ", [(Name(name),) for name in names]) for names in (variables, *rows)]
+    if len(variables) > 1:
         spelled = [("(", *names, ")") for names in spelled]
     return ("for ", *spelled[0], " in ", *join(" ", spelled[1:]))
 
 
 def _draw_otherwise(machine: AnyKind) -> Iterator[Arrow]:
-    """Dashed edges to the state that `otherwise` leads to."""
+    """Draw dashed edges to the target of `otherwise`."""
     target = machine.otherwise.target
     sources = [state for state in machine.states if state not in (target, *machine.final)]
     if target is not None and len(sources) <= MAX_DASHED:
@@ -380,22 +390,23 @@ def _draw_otherwise(machine: AnyKind) -> Iterator[Arrow]:
 
 
 def tokenize_otherwise(otherwise: Otherwise, *, dashed: bool = False) -> Tokens:
-    """The line of the caption about `otherwise`; dashed edges have no labels, so it explains them."""
+    """The caption's line about `otherwise`, which explains dashed edges."""
     if otherwise.action == "error":
         return ("otherwise: error",)
     reward = f", {spell_number(otherwise.reward)}"
     if otherwise.target is None:
         return ("otherwise: stay" + reward,)
-    return (f"otherwise{' (dashed)' * dashed}: go to ", Name(otherwise.target), reward)
+    text = "otherwise (dashed): go to " if dashed else "otherwise: go to "
+    return (text, Name(otherwise.target), reward)
 
 
 def _name_variables(families: Iterable[Family], taken: Collection[str]) -> Variables:
-    """Name the variables of families as their text does; a second meaning of a name gets a prime."""
+    """Name variables as in the machine's text; add a prime if a name has a second meaning."""
     letters = chain("abc", (f"x{number}" for number in count(1)))
     free = (letter for letter in letters if letter not in taken)
     unnamed: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
     meaning: dict[str, frozenset[str]] = {}
-    found: Variables = {}
+    variables: Variables = {}
     for family in families:
         if family.rows == ((),):
             continue
@@ -404,29 +415,29 @@ def _name_variables(families: Iterable[Family], taken: Collection[str]) -> Varia
             if family.rows not in unnamed:
                 unnamed[family.rows] = tuple(next(free) for _ in family.rows[0])
             names = unnamed[family.rows]
-        called = []
+        primed = []
         for name, column in zip(names, zip(*family.rows, strict=True), strict=True):
             values = frozenset(column)
             while meaning.setdefault(name, values) != values:
                 name += "′"
-            called.append(name)
-        found[family] = tuple(called)
-    return found
+            primed.append(name)
+        variables[family] = tuple(primed)
+    return variables
 
 
 TERM = re.compile(r"(?<!\w)[^\W\d]\w*(?:\([^\W\d]\w*\))?")
-"""A loop variable, or a map of one, in the text of a rule."""
+"""A loop variable in the text of a rule, or a map applied to it."""
 
 WORDS = ("z", "eps", "true", "false")
-"""Words in the text of a rule that name nothing."""
+"""Keywords in the text of a rule."""
 
 
 def _find_names(family: Family, taken: Collection[str]) -> tuple[str, ...]:
-    """The terms in the text of a rule that stand at the open places of its family's line, if that is clear."""
+    """Find the terms in the text of a rule that match the placeholders, if unambiguous."""
     rule = family.text.partition("//")[0].partition(":")[2]
     terms = [term for term in dict.fromkeys(TERM.findall(rule)) if term not in (*taken, *WORDS)]
-    places = [name for name in family.line.names() if name in HOLES]
-    if len(terms) != len(places):
+    holes = [name for name in family.line.names() if name in HOLES]
+    if len(terms) != len(holes):
         return ()
-    called = dict(zip(places, terms, strict=True))
-    return tuple(called[hole] for hole in HOLES[: len(places)])
+    names = dict(zip(holes, terms, strict=True))
+    return tuple(names[hole] for hole in HOLES[: len(holes)])

@@ -1,4 +1,4 @@
-"""Graphviz: a figure as DOT, laid out and rendered inside this process (the library comes with pygraphviz)."""
+"""Figures as DOT, laid out and rendered in this process by Graphviz (included in pygraphviz)."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from pdrm.drawing.figure import Arrow, Figure, make_figure, spell
 from pdrm.machines.machine import AnyKind
 
 PNG_DPI = 200
-"""Dots per inch of a PNG; a picture too large for that is scaled down by Graphviz."""
+"""Dots per inch of a PNG. Graphviz scales larger pictures down."""
 
 Point = tuple[float, float]
 
-_ONE_AT_A_TIME = Lock()  # Graphviz is not thread-safe, nor is standard error
+_GRAPHVIZ_LOCK = Lock()  # Graphviz and standard error are not thread-safe
 
 
 class LaidOutEdge(NamedTuple):
-    """The course of an edge (control points of its Bézier curve) and the middle of its label."""
+    """The control points of an edge's Bézier curve, and the middle of its label."""
 
     curve: list[Point]
     label: Point | None
 
 
 Layout = tuple[list[Point], list[LaidOutEdge]]
-"""The middles of the nodes and the courses of the edges, in points, upwards, in the order of the DOT text."""
+"""The middles of the nodes, and the edges, in the order of the DOT text. The y-axis points up."""
 
 
 def render_dot(dot: str, format: str) -> bytes:
-    """A picture of a graph written in DOT, or this text itself as a file."""
+    """Render a graph written in DOT; the format "dot" returns the text itself."""
     if format == "dot":
         return dot.encode()
     import pygraphviz
 
-    with _ONE_AT_A_TIME, _quiet():
+    with _GRAPHVIZ_LOCK, _quiet():
         graph = pygraphviz.AGraph(string=dot)
         if format == "png":
             graph.graph_attr["dpi"] = str(PNG_DPI)
@@ -48,22 +48,22 @@ def render_dot(dot: str, format: str) -> bytes:
 
 
 def lay_out(dot: str) -> Layout:
-    """Positions of a graph written in DOT, whose edges are numbered by their comments.
+    """Lay out a graph written in DOT, whose edges are numbered by their comments.
 
     >>> nodes, edges = lay_out('digraph { rankdir=LR; a; b; a -> b [comment="0"] }')
     >>> nodes[0][1] == nodes[1][1], len(edges)
     (True, 1)
     """
     graph = json.loads(render_dot(dot, "json0"))
-    # Numbers, not names: Graphviz takes a name that starts with `%` for one of its own and leaves it out.
+    # By number, because Graphviz omits names that start with `%`.
     nodes = sorted(graph["objects"], key=lambda node: int(node["_gvid"]))
     edges = [edge for edge in graph["edges"] if "comment" in edge]
     edges.sort(key=lambda edge: int(edge["comment"]))
-    return [_point(node["pos"]) for node in nodes], list(map(_course, edges))
+    return [_point(node["pos"]) for node in nodes], list(map(_place_edge, edges))
 
 
-def _course(edge: dict[str, str]) -> LaidOutEdge:
-    # The end of the arrow comes first, as `e,x,y`; the curve stops short of it.
+def _place_edge(edge: dict[str, str]) -> LaidOutEdge:
+    # The tip of the arrow comes first, as `e,x,y`.
     curve = [_point(point) for point in edge["pos"].split() if not point.startswith(("e", "s"))]
     return LaidOutEdge(curve, _point(edge["lp"]) if "lp" in edge else None)
 
@@ -75,59 +75,60 @@ def _point(text: str) -> Point:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence standard error, which the font library comments on the system's settings to."""
-    kept = os.dup(2)
+    """Silence standard error, because the font library complains about system settings."""
+    original = os.dup(2)
     with open(os.devnull, "w") as sink:
         os.dup2(sink.fileno(), 2)
         try:
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(original, 2)
+            os.close(original)
 
 
-# --- A figure in Graphviz's language, the form every picture is laid out from
+# --- A figure in DOT, from which all pictures are laid out
 
 FONT = "Times New Roman,Liberation Serif,Nimbus Roman,DejaVu Serif,serif"
-"""Serif like the paper's, on any system: the first family that is installed is used."""
+"""Serif fonts like the paper's. The first installed one is used."""
 
 MAX_COLUMN_LENGTH = 12
-"""Lines of a label above which it is set in columns."""
+"""Maximum lines of a label in one column."""
 
 MAX_CIRCLE = 12
-"""Characters of a state's name above which it gets an ellipse, because a circle would be as high as wide."""
+"""Maximum length of a state's name in a circle. Longer names get an ellipse."""
 
 LETTER_WIDTH = 6.2
-"""Points a letter of a label takes on average."""
+"""Average width of a character of a label, in points."""
 
 STATE_RADIUS = 20
-"""Points from the middle of a state to its side."""
+"""Radius of a state, in points."""
 
 MAX_ROW = 7
-"""States up to which a machine is drawn from left to right; a larger one is drawn downwards, or it would be too wide."""
+"""Maximum number of states drawn from left to right. Larger machines are drawn downwards."""
 
 MAX_LINE = 60
-"""Characters above which a line of a label is broken, after a sign between events."""
+"""Maximum length of a label's line. Longer lines are broken after a sign between events."""
 
 MAX_CURVED = 120
-"""Edges above which they are drawn straight: Graphviz would take minutes to find curves."""
+"""Maximum number of curved edges. With more, Graphviz would take minutes to find curves."""
 
-EFFORT = ("splines=true", "splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.1")
-"""Graphviz's settings for figures up to that size, and above it."""
+CURVED = "splines=true"
+STRAIGHT = "splines=line, nslimit=0.2, nslimit1=0.2, mclimit=0.1"
+"""Graphviz's settings for figures up to that size, and for larger ones."""
 
 START = "start arrow"
-"""The tail of the initial arrow; no state's name has a space."""
+"""The tail of the initial arrow. No state's name contains a space."""
 
 
 def to_dot(machine: AnyKind) -> str:
-    """A machine in Graphviz's language."""
+    """Convert a machine to DOT."""
     return figure_dot(make_figure(machine))
 
 
 def figure_dot(figure: Figure) -> str:
-    """A figure in Graphviz's language."""
+    """Convert a figure to DOT."""
     direction = "TB" if len(figure.states) > MAX_ROW else "LR"
-    effort = EFFORT[len(figure.edges) > MAX_CURVED]
+    effort = STRAIGHT if len(figure.edges) > MAX_CURVED else CURVED
     caption = "<BR/>".join(escape_html(spell(line)) for line in figure.caption)
     lines = [
         f"digraph {quote(figure.title)} {{",
@@ -148,17 +149,17 @@ def figure_dot(figure: Figure) -> str:
 
 
 def quote(text: str) -> str:
-    """A DOT string."""
+    """Quote a DOT string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def escape_html(text: str) -> str:
-    """Text inside a label of Graphviz's HTML kind; a backslash would start one of its escapes."""
+    """Escape text in an HTML-like label, where a backslash would start an escape sequence."""
     return escape(text, quote=False).replace("\\", "&#92;")
 
 
 def _node(figure: Figure, state: str) -> str:
-    """A state with its name, `u0` as in the paper: the number set below the letter."""
+    """The node of a state. The number in a name like `u0` is a subscript, as in the paper."""
     indexed = re.fullmatch(r"([^\W\d_])(\d+)", state)
     name = (
         f"<I>{indexed[1]}</I><SUB>{indexed[2]}</SUB>" if indexed else f"<I>{escape_html(state)}</I>"
@@ -173,17 +174,18 @@ def _edge(figure: Figure, edge: Arrow, number: int) -> str:
     return f'{quote(edge.source)} -> {quote(edge.target)} [comment="{number}", {look}];'
 
 
-def _room(figure: Figure, edge: Arrow) -> tuple[int, int]:
-    """Blank points before and after a label, because Graphviz lets the labels of loops hang over their states' sides."""
+def _margins(figure: Figure, edge: Arrow) -> tuple[int, int]:
+    """Blank points before and after a label, because the labels of loops overlap their states."""
     if edge.loop:
         return 0, 0
-    over = {loop.source: _width(loop) / 2 - STATE_RADIUS for loop in figure.edges if loop.loop}
-    before, after = over.get(edge.source, 0.0), over.get(edge.target, 0.0)
+    overlap = {loop.source: _width(loop) / 2 - STATE_RADIUS for loop in figure.edges if loop.loop}
+    before = overlap.get(edge.source, 0.0)
+    after = overlap.get(edge.target, 0.0)
     return max(0, round(before)), max(0, round(after))
 
 
 def _break(line: str) -> list[str]:
-    """A line in pieces that are not too wide, each but the last with the sign after which it is broken.
+    """Break a line into pieces of at most MAX_LINE characters, after signs between events.
 
     >>> _break(" ∨ ".join(["coffee"] * 9))
     ['coffee ∨ coffee ∨ coffee ∨ coffee ∨ coffee ∨ coffee ∨', 'coffee ∨ coffee ∨ coffee']
@@ -203,14 +205,15 @@ def _width(edge: Arrow) -> float:
 
 
 def _label(figure: Figure, edge: Arrow) -> str:
-    """The lines of an edge under each other, in several columns if there are many, with blank points before and after them."""
+    """The lines of an edge, in several columns if necessary, with margins."""
     pieces = [escape_html(piece) for line in edge.lines for piece in _break(spell(line))]
     height = ceil(len(pieces) / ceil(len(pieces) / MAX_COLUMN_LENGTH))
     columns = "".join(
         f"<TD>{'<BR/>'.join(pieces[first : first + height])}</TD>"
         for first in range(0, len(pieces), height)
     )
-    room = _room(figure, edge)
-    before, after = (f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in room)
+    before, after = (
+        f'<TD WIDTH="{blank}"></TD>' if blank else "" for blank in _margins(figure, edge)
+    )
     cells = f"{before}{columns}{after}"
     return f'<TABLE BORDER="0" CELLPADDING="4" CELLSPACING="2"><TR>{cells}</TR></TABLE>'

@@ -1,7 +1,6 @@
-"""HTML and text for reports and notebooks: a tag, a table, a picture, a number for people.
+"""HTML for reports and notebooks: tags, tables, pictures, and readable numbers.
 
-`html` writes a tag. Text is escaped wherever it comes from; only what is `Markup`, because a function here made it or because
-it is a constant of ours, is taken as it is.
+`html` writes a tag. All text is escaped except `Markup`, the result of these functions.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ import base64
 from collections.abc import Iterable, Sequence
 from html import escape
 
-KINDS = {"svg": "image/svg+xml", "png": "image/png", "gif": "image/gif"}
+MIME_TYPES = {"svg": "image/svg+xml", "png": "image/png", "gif": "image/gif"}
 VOID = ("br", "img", "input", "link", "meta")
 
 
 class Markup(str):
-    """HTML that is not escaped again; text that is added to it is.
+    """HTML that is not escaped again. Text added to it is escaped.
 
     >>> Markup("<br>") + "a & b"
     '<br>a &amp; b'
@@ -28,37 +27,37 @@ class Markup(str):
 
 
 def html(tag: str, *children: str, **attributes: str) -> Markup:
-    """A tag with its attributes (`class_` is `class`; empty ones are left out) and what is inside it.
+    """Write a tag with its attributes (`class_` is `class`; empty ones are omitted) and children.
 
     >>> html("p", "a < b, ", html("em", "really"), class_="soft", id="")
     '<p class="soft">a &lt; b, <em>really</em></p>'
     """
-    named = "".join(
+    written = "".join(
         f' {name.rstrip("_")}="{escape(value)}"' for name, value in attributes.items() if value
     )
     closed = "" if tag in VOID else f"{join(children)}</{tag}>"
-    return Markup(f"<{tag}{named}>{closed}")
+    return Markup(f"<{tag}{written}>{closed}")
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:
-    """Some parts, one after the other.
+    """Join parts with a separator.
 
     >>> join(["a & b", html("br")], ", ")
     'a &amp; b, <br>'
     """
-    escaped = (one if isinstance(one, Markup) else escape(one, quote=False) for one in parts)
+    escaped = (part if isinstance(part, Markup) else escape(part, quote=False) for part in parts)
     return Markup(between.join(escaped))
 
 
 SCALED = "max-width: 100%; height: auto"
-"""The style of a picture that is scaled down instead of clipped."""
+"""The style of pictures that shrink to the width of the page."""
 
 
 def picture(data: bytes, kind: str, caption: str, text: str = "") -> Markup:
-    """A picture in the page itself; text: what stands below it, if it is not the caption.
+    """Embed a picture, with `text` below it (default: the caption).
 
-    >>> picture(b"", "png", "nothing").partition(">")[2]
-    '<img src="data:image/png;base64," alt="nothing" style="max-width: 100%; height: auto"><figcaption>nothing</figcaption></figure>'
+    >>> picture(b"", "png", "nothing").partition("alt=")[2][:61]
+    '"nothing" style="max-width: 100%; height: auto"><figcaption>n'
     """
     image = html("img", src=data_url(data, kind), alt=caption, style=SCALED)
     return html("figure", image, html("figcaption", text or caption))
@@ -68,7 +67,7 @@ FIXED = "font-family: monospace; white-space: pre; line-height: 1.25; overflow-x
 
 
 def listing(text: str) -> Markup:
-    """Text whose columns stay aligned, whatever font a page has for `pre`.
+    """Text with aligned columns, whatever font a page uses for `pre`.
 
     >>> listing("a < b").partition(">")[2]
     'a &lt; b</pre>'
@@ -78,52 +77,53 @@ def listing(text: str) -> Markup:
 
 SHOW = (
     "const n = +this.value; this.parentNode.querySelectorAll('img')"
-    ".forEach((one, i) => one.style.display = i === n ? 'block' : 'none')"
+    ".forEach((image, i) => image.style.display = i === n ? 'block' : 'none')"
 )
-"""The script of the slider: show the picture of its number, and no other."""
+"""The slider's script: show only the picture with its number."""
 
 
 def slides(pictures: Sequence[bytes], kind: str, caption: str) -> Markup:
-    """Pictures one at a time, with a slider to choose; without scripts, the first.
+    """Show one picture at a time, with a slider; without scripts, only the first.
 
     >>> slides([b"", b""], "png", "two").count("<img")
     2
     """
-    shown = []
-    for place, data in enumerate(pictures):
-        style = f"{SCALED}; display: {'none' if place else 'block'}"
-        shown.append(html("img", src=data_url(data, kind), alt=f"{caption}, {place}", style=style))
-    size = {"min": "0", "max": str(len(shown) - 1), "value": "0", "step": "1"}
+    images = []
+    for number, data in enumerate(pictures):
+        style = f"{SCALED}; display: {'none' if number else 'block'}"
+        image = html("img", src=data_url(data, kind), alt=f"{caption}, {number}", style=style)
+        images.append(image)
+    size = {"min": "0", "max": str(len(images) - 1), "value": "0", "step": "1"}
     style = "width: 24em; max-width: 100%"
     slider = html("input", type="range", **size, oninput=SHOW, style=style, title=caption)
-    return html("div", slider, *shown) if len(shown) > 1 else html("div", *shown)
+    return html("div", slider, *images) if len(images) > 1 else html("div", *images)
 
 
 def data_url(data: bytes, kind: str) -> str:
-    """A picture as an address that holds all of it."""
-    return f"data:{KINDS[kind]};base64,{base64.b64encode(data).decode()}"
+    """Encode a picture as a data URL."""
+    return f"data:{MIME_TYPES[kind]};base64,{base64.b64encode(data).decode()}"
 
 
 def table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+    headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
 ) -> Markup:
-    """A table that scrolls by itself; the columns in `numbers` are set to the right.
+    """A table that scrolls horizontally; the columns in `numbers` are right-aligned.
 
-    >>> table(["a"], [["<1"]], numbers=[0])
-    '<div class="wide"><table><thead><tr><th class="n">a</th></tr></thead><tbody><tr><td class="n">&lt;1</td></tr></tbody></table></div>'
+    >>> table(["a"], [["<1"]], numbers=[0]).partition("<tbody>")[2]
+    '<tr><td class="n">&lt;1</td></tr></tbody></table></div>'
     """
 
     def row(tag: str, cells: Sequence[str]) -> Markup:
-        sides = ["n" if place in numbers else "" for place in range(len(cells))]
-        sided = zip(cells, sides, strict=True)
-        return html("tr", *(html(tag, cell, class_=side) for cell, side in sided))
+        classes = ["n" if column in numbers else "" for column in range(len(cells))]
+        pairs = zip(cells, classes, strict=True)
+        return html("tr", *(html(tag, cell, class_=class_) for cell, class_ in pairs))
 
     body = html("tbody", *(row("td", cells) for cells in rows))
-    return html("div", html("table", html("thead", row("th", heads)), body), class_="wide")
+    return html("div", html("table", html("thead", row("th", headings)), body), class_="wide")
 
 
 def number(value: float | None) -> str:
-    """A number for people.
+    """Format a number for reading.
 
     >>> number(100005.0), number(-0.123456), number(None), number(2.0)
     ('100,005', '−0.123', '–', '2')

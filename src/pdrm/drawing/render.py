@@ -1,6 +1,6 @@
-"""`draw`: the picture of a machine, of a run on a word, of a domain or of a task.
+"""`draw`: the picture of a machine, a run on a word, a domain or a task.
 
-A `Drawing` is rendered when it is shown in a notebook, printed or saved; a file is written whole or not at all.
+A `Drawing` is rendered when it is shown in a notebook, printed or saved.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
-from pdrm.domains.own_worlds import JaxWorld, OwnEnvironment
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, draw_water
+from pdrm.domains.user_worlds import JaxWorld, UserEnvironment
 from pdrm.domains.water import START_NUMBERS, WaterWorld, begin
 from pdrm.drawing.figure import make_figure, spell
 from pdrm.drawing.graphviz import FONT, escape_html, render_dot, to_dot
@@ -32,23 +32,23 @@ from pdrm.machines.transitions import MachineRun
 from pdrm.task import Task, find_machine
 
 FORMATS = (".svg", ".png", ".pdf", ".dot", ".tex")
-"""The endings of a machine's drawing."""
+"""The file formats of a machine's drawing."""
 
 MAX_EDGES = 150
-"""Edges of a machine above which a notebook shows its first rules instead: Graphviz would take too long."""
+"""Maximum number of edges drawn in a notebook. For more, Graphviz would take too long."""
 
 MAX_LINES = 40
-"""Rules of a machine, and rows of a table, that are shown or printed."""
+"""Maximum number of rules, or rows of a table, that are shown or printed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """The result of `draw`: a notebook shows it, `print` writes it as text, `save` writes it to a file."""
+    """The result of `draw`, for notebooks, `print` (as text) and `save`."""
 
     formats: Sequence[str]
-    """The endings of its files, without the dot."""
+    """The file formats, without the dot."""
     make: Callable[[str], bytes]
-    """Makes the file in one of these formats."""
+    """Returns the contents of a file in one of these formats."""
     text: Callable[[], str]
     html: Callable[[], Markup]
 
@@ -59,7 +59,7 @@ class Drawing:
         return self.text()
 
     def render(self, format: str) -> bytes:
-        """The picture in a format, with or without the dot."""
+        """Render the picture in a format, with or without the dot."""
         name = format.removeprefix(".").lower()
         if name not in self.formats:
             endings = ", ".join(f".{known}" for known in self.formats)
@@ -68,7 +68,7 @@ class Drawing:
         return self.make(name)
 
     def save(self, path: FilePath) -> None:
-        """Write it to a file, in the format its ending names."""
+        """Write the drawing to a file, in the format given by its suffix."""
         write_atomically(Path(path), self.render(Path(path).suffix))
 
     def _repr_html_(self) -> str:
@@ -80,8 +80,9 @@ def draw(what: object, path: FilePath | None = None) -> Drawing:
 
     Args:
         what: One of these, or a machine's name, file or text.
-        path: A file to save the picture to, in the format its ending names: a machine as .svg, .png, .pdf, .dot or
-            .tex, a run as .svg, .png or .dot, a domain as .png, a task as .svg or .html.
+        path: A file to write (optional). Its suffix is the format: .svg, .png, .pdf, .dot or .tex
+            for a machine, .svg, .png or .dot for a run, .png for a domain, .svg or .html for a
+            task.
 
     >>> from pdrm.language.loading import catalogue
     >>> print(draw(catalogue("anbn")))
@@ -98,28 +99,28 @@ def draw(what: object, path: FilePath | None = None) -> Drawing:
         what = find_machine(what)
     match what:
         case Machine():
-            made = _draw_machine(what)
+            drawing = _draw_machine(what)
         case MachineRun():
-            made = _draw_run(what)
+            drawing = _draw_run(what)
         case FiniteDomain():
             start = int(what.arrays.start_state[0])
             text = partial(draw_text, what, start, repr(what))
-            made = _draw_domain(what, partial(draw_state, what, start), text)
+            drawing = _draw_domain(what, partial(draw_state, what, start), text)
         case WaterWorld():
             numbers = np.random.default_rng(0).random(START_NUMBERS).astype(np.float32)
             pixels = partial(draw_water, what, begin(what, numbers, np))
-            made = _draw_domain(what, pixels, partial(repr, what))
-        case OwnEnvironment() | JaxWorld():
-            said = f"{what.name}: an environment"
-            made = Drawing((), str.encode, partial(str, said), partial(html, "p", said))
+            drawing = _draw_domain(what, pixels, partial(repr, what))
+        case UserEnvironment() | JaxWorld():
+            text = partial(str, f"{what.name}: an environment")
+            drawing = Drawing((), str.encode, text, lambda: html("p", text()))
         case Task():
-            made = _draw_task(what)
+            drawing = _draw_task(what)
         case _:
             fault = f"a {type(what).__name__} cannot be drawn"
-            raise WrongKind(fault, fix="give a machine, a run of one, a domain or a task")
+            raise WrongKind(fault, fix="give a machine, a run of a machine, a domain or a task")
     if path is not None:
-        made.save(path)
-    return made
+        drawing.save(path)
+    return drawing
 
 
 # --- A machine
@@ -141,7 +142,7 @@ def _draw_machine(machine: AnyKind) -> Drawing:
 
 
 def _list_rules(machine: AnyKind) -> str:
-    """The figure of a machine, line by line."""
+    """List the edges and the caption of a machine's figure."""
     figure = make_figure(machine)
     ends = f", ends in {' or '.join(machine.final)}" if machine.final else ""
     rules = [
@@ -164,8 +165,8 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
     dot = _table_to_dot(rows, end)
 
     def show() -> Markup:
-        left_out = len(rows) - MAX_LINES
-        more = f" … {left_out:,} rows are left out here." if left_out > 0 else ""
+        hidden = len(rows) - MAX_LINES
+        more = f" … {hidden:,} more rows." if hidden > 0 else ""
         return table(HEADINGS, rows[:MAX_LINES]) + html("p", f"{end}{more}")
 
     formats = ("svg", "png", "dot")
@@ -173,7 +174,7 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
 
 
 def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:
-    """A run's table as a graph of one node, in Graphviz's language."""
+    """Convert a run's table to a DOT graph with one node."""
 
     def line(cells: Iterable[str]) -> str:
         row = "".join(f'<TD ALIGN="LEFT">{cell}</TD>' for cell in cells)
@@ -191,11 +192,11 @@ def _table_to_dot(rows: Sequence[Sequence[str]], end: str) -> str:
     )
 
 
-# --- A domain in its first state, and a task
+# --- A domain in its initial state, and a task
 
 
 def describe_domain(domain: FiniteDomain | WaterWorld) -> dict[str, Any]:
-    """The facts about a domain by name, as JSON values."""
+    """Properties of a domain, as JSON values."""
     return {
         "name": domain.name,
         "states": domain.states,
@@ -213,7 +214,7 @@ def _draw_domain(
         return encode_png(pixels())
 
     def show() -> Markup:
-        facts = table(*Cells.of([describe_domain(domain)]))
+        facts = table(*Cells.from_records([describe_domain(domain)]))
         return picture(make("png"), "png", domain.name) + facts
 
     return Drawing(("png",), make, text, show)
@@ -239,7 +240,7 @@ def _draw_task(task: Task) -> Drawing:
 
 
 def _place_svgs(png: bytes, svg: bytes) -> str:
-    """A picture of pixels and one of lines side by side, each as large as its part of the width allows."""
+    """Place a PNG and an SVG next to each other, scaled to parts of the width."""
     images = (
         html("image", href=data_url(png, "png"), width="400", height="400"),
         html("image", href=data_url(svg, "svg"), x="424", width="776", height="400"),
@@ -248,7 +249,7 @@ def _place_svgs(png: bytes, svg: bytes) -> str:
 
 
 def encode_png(pixels: Pixels, colours: int | None = None) -> bytes:
-    """The pixels as a file; with a number of colours, the file is several times smaller."""
+    """Encode pixels as PNG. With a number of colours, the file is several times smaller."""
     from PIL import Image
 
     buffer = io.BytesIO()

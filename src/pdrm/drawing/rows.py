@@ -1,4 +1,4 @@
-"""Tables: rows that are shown in a notebook, printed, written as Markdown or LaTeX, or made a pandas frame."""
+"""Tables: rows for notebooks, printing, Markdown, LaTeX or pandas."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pdrm.errors import UnknownName, did_you_mean
 from pdrm.lazy import make_frame
 
 SHOWN = 20
-"""Rows that are shown or printed; the others are counted."""
+"""Maximum number of rows that are shown or printed. The others are counted."""
 
 
 class HasRecord(Protocol):
-    """A row, by the names of its columns."""
+    """A row that can be converted to a dictionary."""
 
     def record(self) -> dict[str, Any]: ...
 
@@ -25,27 +25,29 @@ R_co = TypeVar("R_co", bound=HasRecord, covariant=True)
 
 
 class Cells(NamedTuple):
-    """A table as texts: its heads, its rows, and the columns of numbers, which are set to the right."""
+    """A table of texts: its headings, its rows, and its right-aligned columns of numbers."""
 
-    heads: Sequence[str]
+    headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: Sequence[int] = ()
 
     @classmethod
-    def of(cls, records: Sequence[Mapping[str, Any]]) -> Cells:
-        """The cells of some records, without empty columns."""
+    def from_records(cls, records: Sequence[Mapping[str, Any]]) -> Cells:
+        """Format records as cells, without empty columns."""
         written = [{name: _write(value) for name, value in record.items()} for record in records]
-        heads = list(dict.fromkeys(name for row in written for name, text in row.items() if text))
+        headings = list(
+            dict.fromkeys(name for row in written for name, text in row.items() if text)
+        )
         numbers = [
-            place
-            for place, name in enumerate(heads)
+            column
+            for column, name in enumerate(headings)
             if all(isinstance(record.get(name), int | float | None) for record in records)
         ]
-        return cls(heads, [[row.get(name, "") for name in heads] for row in written], numbers)
+        return cls(headings, [[row.get(name, "") for name in headings] for row in written], numbers)
 
     def text(self) -> str:
         """The table as lines with aligned columns."""
-        return align([self.heads, *self.rows])
+        return align([self.headings, *self.rows])
 
     def markdown(self) -> str:
         r"""The table in Markdown.
@@ -55,9 +57,10 @@ class Cells(NamedTuple):
         |---|--:|
         | x\|y | 1 |
         """
-        sides = ["--:" if place in self.numbers else "---" for place in range(len(self.heads))]
+        sides = ["--:" if column in self.numbers else "---" for column in range(len(self.headings))]
         first, *others = (
-            " | ".join(cell.replace("|", r"\|") for cell in row) for row in (self.heads, *self.rows)
+            " | ".join(cell.replace("|", r"\|") for cell in row)
+            for row in (self.headings, *self.rows)
         )
         return "\n".join(
             [f"| {first} |", f"|{'|'.join(sides)}|", *(f"| {row} |" for row in others)]
@@ -75,9 +78,9 @@ class Cells(NamedTuple):
         \bottomrule
         \end{tabular}
         """
-        sides = ["r" if place in self.numbers else "l" for place in range(len(self.heads))]
+        sides = ["r" if column in self.numbers else "l" for column in range(len(self.headings))]
         first, *others = (
-            " & ".join(map(escape_prose, row)) + r" \\" for row in (self.heads, *self.rows)
+            " & ".join(map(escape_prose, row)) + r" \\" for row in (self.headings, *self.rows)
         )
         head = [rf"\begin{{tabular}}{{{''.join(sides)}}}", r"\toprule", first, r"\midrule"]
         return "\n".join([*head, *others, r"\bottomrule", r"\end{tabular}"])
@@ -92,7 +95,7 @@ def _write(value: object) -> str:
 
 
 class Rows(Sequence[R_co]):
-    """The rows of a table, each made when it is asked for, and notes below them. A name gives a column.
+    """The rows of a table, made on demand, with notes below. Indexing by name returns a column.
 
     >>> from pdrm.learning.run import train
     >>> rows = train("letter", "q", k=1, episodes=200).policy.table()
@@ -109,21 +112,21 @@ class Rows(Sequence[R_co]):
         return self._count
 
     @overload
-    def __getitem__(self, place: int) -> R_co: ...
+    def __getitem__(self, index: int) -> R_co: ...
     @overload
-    def __getitem__(self, place: slice) -> Rows[R_co]: ...
+    def __getitem__(self, index: slice) -> Rows[R_co]: ...
     @overload
-    def __getitem__(self, place: str) -> list[Any]: ...
-    def __getitem__(self, place: int | slice | str) -> R_co | Rows[R_co] | list[Any]:
-        if isinstance(place, str):
+    def __getitem__(self, index: str) -> list[Any]: ...
+    def __getitem__(self, index: int | slice | str) -> R_co | Rows[R_co] | list[Any]:
+        if isinstance(index, str):
             records = self._records()
-            if records and place not in records[0]:
-                fix = did_you_mean(place, records[0])
-                raise UnknownName(f"the table has no column `{place}`", fix=fix)
-            return [record.get(place) for record in records]
-        chosen = range(self._count)[place]
+            if records and index not in records[0]:
+                fix = did_you_mean(index, records[0])
+                raise UnknownName(f"the table has no column `{index}`", fix=fix)
+            return [record.get(index) for record in records]
+        chosen = range(self._count)[index]
         if isinstance(chosen, range):
-            return Rows(len(chosen), lambda number: self._make(chosen[number]))
+            return Rows(len(chosen), lambda number: self._make(chosen[number]), self._notes)
         return self._make(chosen)
 
     def __repr__(self) -> str:
@@ -136,7 +139,7 @@ class Rows(Sequence[R_co]):
         return table(*self._cells(SHOWN)) + join(html("p", line) for line in self._foot())
 
     def frame(self) -> Any:
-        """The rows as a pandas `DataFrame`."""
+        """Convert the rows to a pandas `DataFrame`."""
         return make_frame(self._records())
 
     def to_markdown(self) -> str:
@@ -147,12 +150,12 @@ class Rows(Sequence[R_co]):
         """All rows as a `tabular` with the rules of the package booktabs."""
         return self._cells().latex()
 
-    def _records(self, most: int | None = None) -> list[dict[str, Any]]:
-        return [row.record() for row in self[:most]]
+    def _records(self, limit: int | None = None) -> list[dict[str, Any]]:
+        return [row.record() for row in self[:limit]]
 
-    def _cells(self, most: int | None = None) -> Cells:
-        return Cells.of(self._records(most))
+    def _cells(self, limit: int | None = None) -> Cells:
+        return Cells.from_records(self._records(limit))
 
     def _foot(self) -> list[str]:
-        others = [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
-        return [*others, *self._notes]
+        hidden = [f"… {self._count - SHOWN:,} more rows"] if self._count > SHOWN else []
+        return [*hidden, *self._notes]

@@ -1,6 +1,6 @@
-"""TikZ: a figure as LaTeX draws it in the paper, with the positions and curves of Graphviz's layout.
+"""Figures in TikZ, as in the paper, with the positions and curves of Graphviz's layout.
 
-Labels are formulas, captions prose with names as formulas in it.
+Labels are formulas. Captions are prose with names as formulas.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SIGNS = {
     "−": "-",
     " / ": " / ",
 }
-"""The paper's signs inside a formula."""
+"""The paper's signs in formulas."""
 
 SIGN = re.compile("|".join(sorted(map(re.escape, SIGNS), key=len, reverse=True)))
 
@@ -51,11 +51,11 @@ CHARACTERS = {
     "⟩": r"$\rangle$",
     "−": "$-$",
 }
-"""Characters that mean something to LaTeX in prose, or that its usual fonts lack."""
+"""Characters that are special in LaTeX prose, or missing in its usual fonts."""
 
 
 def spell_formula(tokens: Tokens) -> str:
-    r"""A line of a label.
+    r"""Write a line of a label as a formula.
 
     >>> from pdrm.drawing.figure import ExactLabel, Name
     >>> print(spell_formula((ExactLabel(("A",)), ", z / ", Name("#"), " z, −1e5")))
@@ -63,13 +63,13 @@ def spell_formula(tokens: Tokens) -> str:
     """
 
     def sign(text: str) -> str:
-        return SIGN.sub(lambda found: SIGNS[found[0]], text)
+        return SIGN.sub(lambda match: SIGNS[match[0]], text)
 
     return "$" + spell(tokens, spell_name, sign, (r"\{", r"\}")) + "$"
 
 
 def spell_name(text: str) -> str:
-    r"""A name inside a formula: a letter as such, a letter's number below it, words upright.
+    r"""Write a name in a formula: letters italic, their numbers as subscripts, words upright.
 
     >>> print(spell_name("A"), spell_name("u0"), spell_name("#"), spell_name("loc_1"))
     A u_{0} \# \textsf{loc\_1}
@@ -83,7 +83,7 @@ def spell_name(text: str) -> str:
 
 
 def escape_prose(text: str) -> str:
-    r"""Text outside formulas.
+    r"""Escape text outside formulas.
 
     >>> print(escape_prose("50% of a_1"))
     50\% of a\_1
@@ -94,10 +94,10 @@ def escape_prose(text: str) -> str:
 # --- The picture
 
 CENTIMETRES = 0.82 * 2.54 / 72
-"""For one of Graphviz's points: LaTeX's letters are smaller than those the layout made room for."""
+"""Per Graphviz point, reduced because LaTeX's letters are smaller than those of the layout."""
 
 BREAK = r" \\ "
-"""Between two lines."""
+"""A line break."""
 
 DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 \usepackage{amsmath, amssymb}
@@ -108,14 +108,14 @@ DOCUMENT = r"""\documentclass[tikz, border=4pt]{standalone}
 
 
 def to_tikz(machine: AnyKind) -> str:
-    r"""A machine as a LaTeX document, which compiles by itself or is included by `\includestandalone`."""
+    r"""Convert a machine to a LaTeX document, standalone or for `\includestandalone`."""
     figure = make_figure(machine)
     return DOCUMENT % _picture(figure, lay_out(figure_dot(figure)))
 
 
 def _picture(figure: Figure, layout: Layout) -> str:
-    (_, *nodes), courses = layout  # the first node is the tail of the start arrow
-    shown = [
+    (_, *nodes), edges = layout  # the first node is the tail of the start arrow
+    caption = [
         "".join(
             escape_prose(token) if isinstance(token, str) else spell_formula((token,))
             for token in line
@@ -125,50 +125,56 @@ def _picture(figure: Figure, layout: Layout) -> str:
     lines = [
         r"% libraries: arrows.meta, automata, positioning; packages: amsmath, amssymb",
         r"\begin{tikzpicture}[shorten >=1pt, auto, >={Stealth}]",
-        *(f"  {_state(figure, state, at)}" for state, at in zip(figure.states, nodes, strict=True)),
+        *(
+            f"  {_state(figure, state, point)}"
+            for state, point in zip(figure.states, nodes, strict=True)
+        ),
         *(
             f"  {line}"
-            for edge, course in zip(figure.edges, courses, strict=True)
-            for line in _edge(figure, edge, course)
+            for edge, laid_out in zip(figure.edges, edges, strict=True)
+            for line in _edge(figure, edge, laid_out)
         ),
-        rf"  \node[align=center, below=2mm] at (current bounding box.south) {{{BREAK.join(shown)}}};",
+        r"  \node[align=center, below=2mm] at (current bounding box.south) "
+        f"{{{BREAK.join(caption)}}};",
         r"\end{tikzpicture}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _state(figure: Figure, state: str, at: Point) -> str:
-    kinds = f"state{', initial' * (state == figure.start)}{', accepting' * (state in figure.final)}"
+def _state(figure: Figure, state: str, point: Point) -> str:
+    initial = ", initial" if state == figure.start else ""
+    accepting = ", accepting" if state in figure.final else ""
     return (
-        rf"\node[{kinds}] ({_key(figure, state)}) at {_coordinate(at)} {{${spell_name(state)}$}};"
+        rf"\node[state{initial}{accepting}] ({_key(figure, state)}) "
+        rf"at {_coordinate(point)} {{${spell_name(state)}$}};"
     )
 
 
 def _key(figure: Figure, state: str) -> str:
-    """TikZ's name for a node: the state's where TikZ can read it, else its number (no state's name has a space)."""
+    """A node's name in TikZ: the state's if TikZ supports it, otherwise its number."""
     return state if re.fullmatch(r"[A-Za-z0-9_]+", state) else f"state {figure.states.index(state)}"
 
 
-def _edge(figure: Figure, edge: Arrow, course: LaidOutEdge) -> list[str]:
-    """An edge and its label, both where Graphviz has made room for them."""
+def _edge(figure: Figure, edge: Arrow, laid_out: LaidOutEdge) -> list[str]:
+    """Draw an edge and its label at the positions of Graphviz's layout."""
     label = BREAK.join(spell_formula(line) for line in edge.lines)
     source, target = _key(figure, edge.source), _key(figure, edge.target)
     if edge.dashed:
-        return [rf"\draw[->, dashed] ({source}) {_curve(course)} ({target});"]
+        return [rf"\draw[->, dashed] ({source}) {_curve(laid_out)} ({target});"]
     if edge.loop:
         return [rf"\path[->] ({source}) edge [loop above] node [align=center] {{{label}}} ();"]
-    lines = [rf"\draw[->] ({source}) {_curve(course)} ({target});"]
-    if course.label is not None:
-        lines.append(rf"\node[align=center] at {_coordinate(course.label)} {{{label}}};")
+    lines = [rf"\draw[->] ({source}) {_curve(laid_out)} ({target});"]
+    if laid_out.label is not None:
+        lines.append(rf"\node[align=center] at {_coordinate(laid_out.label)} {{{label}}};")
     return lines
 
 
-def _curve(course: LaidOutEdge) -> str:
-    """TikZ's operation between the two states: the Bézier curves of the layout."""
-    _, *points = map(_coordinate, course.curve)
+def _curve(laid_out: LaidOutEdge) -> str:
+    """TikZ's path between two states: the Bézier curves of the layout."""
+    _, *points = map(_coordinate, laid_out.curve)
     parts = [
-        f".. controls {points[place]} and {points[place + 1]} .. {points[place + 2]}"
-        for place in range(0, len(points), 3)
+        f".. controls {points[first]} and {points[first + 1]} .. {points[first + 2]}"
+        for first in range(0, len(points), 3)
     ]
     return " ".join(parts).removesuffix(f" {points[-1]}")
 

@@ -1,6 +1,6 @@
-"""A run as the rows of a table: one for each move, silent moves on rows of their own under their step.
+"""A run as the rows of a table: one per move, with silent moves on separate rows.
 
-The rows are words; `render` draws them and `pdrm step` prints them.
+The rows are texts, which `render` draws and `pdrm step` prints.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from pdrm.drawing.figure import make_line, spell, spell_number
 from pdrm.machines.counting import CountingStep, pattern_text
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import Configuration, MachineRun, Rule, Stack, Step
+from pdrm.wording import plural
 
 HEADINGS = ("step", "label", "rule", "stack before", "stack after", "reward")
-"""The columns of a trace, those of `TraceRow`."""
+"""The columns of a trace, in the order of `TraceRow`."""
 
 MAX_SYMBOLS = 12
-"""Stack symbols a row shows; of a higher stack the rest is counted."""
+"""Maximum number of stack symbols in a row. The others are counted."""
 
 
 class TraceRow(NamedTuple):
-    """One row; the stacks are top first, a counting automaton's counters stand in their place.
+    """A row, with stacks top first. Counting automata have counters instead of stacks.
 
     >>> TraceRow("1", "{A}", "u0 → u0: {A}, z / A z, 0", "#", "A #", "0").after
     'A #'
@@ -39,7 +40,7 @@ AnyStep = Step | CountingStep
 
 
 def trace_run(run: MachineRun[AnyStep]) -> list[TraceRow]:
-    """The rows of a run's table: step 0 holds the silent moves before the first label, if there are any."""
+    """The rows of a run. Step 0 contains the silent moves before the first label."""
     stack = not run.is_reward_machine
     steps = enumerate(run.steps)
     return [row for number, step in steps for row in _rows(step, str(number), stack=stack)]
@@ -50,28 +51,33 @@ def _rows(step: AnyStep, number: str, *, stack: bool) -> Iterator[TraceRow]:
     if isinstance(step, Step):
         for move in step.moves:
             rule = _rule(move.rule, move.before.state, move.after.state, stack=stack)
-            shown = write_stack(move.before.stack), write_stack(move.after.stack)
-            stacks = shown if stack else ("", "")
-            yield TraceRow(number, label, rule, *stacks, spell_number(move.reward))
+            before = write_stack(move.before.stack) if stack else ""
+            after = write_stack(move.after.stack) if stack else ""
+            yield TraceRow(number, label, rule, before, after, spell_number(move.reward))
             label = "ε"
     elif step.moves:
         target = step.rule.target if step.rule is not None else step.after.state
-        said = [] if step.label is None else [_rule(step.rule, step.before.state, target)]
-        silent = step.moves - len(said)
-        if silent:  # which the step does not keep one by one
-            moves = f"{silent:,} silent move{'s' * (silent > 1)}"
-            said.append(f"{moves} to {step.after.state}")
-        counters = pattern_text(step.before.counters), pattern_text(step.after.counters)
-        yield TraceRow(number, label, ", then ".join(said), *counters, spell_number(step.reward))
+        parts = [] if step.label is None else [_rule(step.rule, step.before.state, target)]
+        silent = step.moves - len(parts)
+        if silent:  # a step only counts them
+            parts.append(f"{plural(silent, 'silent move')} to {step.after.state}")
+        yield TraceRow(
+            number,
+            label,
+            ", then ".join(parts),
+            pattern_text(step.before.counters),
+            pattern_text(step.after.counters),
+            spell_number(step.reward),
+        )
 
 
 def _rule(rule: Rule | None, source: str, target: str, *, stack: bool = True) -> str:
-    said = "otherwise" if rule is None else spell(make_line(rule, stack=stack).tokens())
-    return f"{source} → {target}: {said}"
+    line = "otherwise" if rule is None else spell(make_line(rule, stack=stack).tokens())
+    return f"{source} → {target}: {line}"
 
 
 def write_stack(stack: Stack) -> str:
-    """A stack, top first, the lower part of a high one only counted.
+    """Write a stack, top first, and count the symbols below the first MAX_SYMBOLS.
 
     >>> write_stack(()), write_stack(("A",) * 20 + ("#",))
     ('ε', 'A A A A A A A A A A A A … 9 more')
@@ -81,23 +87,25 @@ def write_stack(stack: Stack) -> str:
 
 
 def describe_end(run: MachineRun[AnyStep]) -> str:
-    """The end and the reward of a run in a line; a final state ends the episode, whether well or badly.
+    """Describe the last configuration and the reward of a run in a line.
 
     >>> from pdrm.language.loading import catalogue
     >>> describe_end(catalogue("letter").run([frozenset("B"), frozenset("C")]))
     'ended in u2, # (final); reward 0.99'
     """
     after = run.after
-    shown = str(after)
+    configuration = str(after)
     if isinstance(after, Configuration):
-        shown = f"{after.state}, {write_stack(after.stack)}"
-    left = f", {run.unread} label{'s' * (run.unread > 1)} left unread" if run.unread else ""
-    end = f"ended in {shown} (final){left}" if run.finished else f"not ended: in {shown}"
+        configuration = f"{after.state}, {write_stack(after.stack)}"
+    unread = f", {plural(run.unread, 'label')} left unread" if run.unread else ""
+    end = f"not ended: in {configuration}"
+    if run.finished:
+        end = f"ended in {configuration} (final){unread}"
     return f"{end}; reward {spell_number(float(f'{run.reward:g}'))}"
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
-    """The rows of a table as lines with aligned columns.
+    """Align the columns of a table; return its lines.
 
     >>> print(align([["a", "bc"], ["def", "g"]]))
     a    bc
@@ -109,7 +117,7 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 
 
 def write_trace(run: MachineRun[AnyStep]) -> str:
-    """A run as text: its table without empty columns, and how it ended.
+    """Write a run as text: its table without empty columns, and its end.
 
     >>> from pdrm.language.loading import catalogue
     >>> print(write_trace(catalogue("letter").run([frozenset("B")])))

@@ -221,7 +221,7 @@ def _panel(lines: Sequence[Curves], folder: Path, task: Markup) -> Markup:
     title = panel.heading + (f" ({panel.figure})" if panel.figure else "")
     plotted = [curves.to_plot() for curves in lines]
     svg = figure_svg(folder / plain_name(panel.name), partial(study_plot, [plotted]))
-    cells = Cells.of(results(lines))
+    cells = Cells.from_records(results(lines))
     sources = [listing(cells.markdown()), listing(cells.latex())]
     return join(
         [

@@ -122,13 +122,13 @@ def lengthen(array: npt.NDArray[A], rows: int, value: int = 0) -> npt.NDArray[A]
     return longer
 
 
-# --- The status of a step. Unless it is OK, the configuration is unchanged.
+# --- The status of a step. In the kernels, the configuration is unchanged unless it is OK.
 
 OK = 0
 """The step was made."""
 UNDEFINED = 1
 """No rule applies, and `otherwise` is an error."""
-FULL = 2
-"""There is no capacity for a new stack."""
+OVERFLOW = 2
+"""There is no capacity for a new stack. In JAX, the push is dropped."""
 FINISHED = 3
 """The state is final."""

@@ -1,7 +1,7 @@
 """The Numba step: a machine's table on hash-consed stacks, one label at a time.
 
 A configuration is two integers, a state and a node. Arguments are not checked: states, nodes and
-labels must be in range. Without capacity for a new stack, a kernel returns FULL and the given
+labels must be in range. Without capacity for a new stack, a kernel returns OVERFLOW and the given
 configuration. Call it again after `stacks.reserve()`. It reuses the nodes that it has created, so
 the result and the numbers of nodes are the same.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from pdrm.machines.stacks import EMPTY, FINISHED, FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import EMPTY, FINISHED, OK, OVERFLOW, UNDEFINED, Stacks
 from pdrm.machines.tables import Table
 
 NumberedStep = tuple[int, int, float, int]
@@ -25,7 +25,7 @@ NumberedStep = tuple[int, int, float, int]
 # (measured with Numba 0.68).
 @njit(cache=True)
 def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> NumberedStep:
-    """Make a move, then silent moves until none applies. The status is OK or FULL."""
+    """Make a move, then silent moves until none applies. The status is OK or OVERFLOW."""
     next_state = int(state)
     next_node = int(node)
     reward = 0.0
@@ -39,7 +39,7 @@ def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> Nu
             if child == EMPTY:
                 child = int(stacks.made[0])
                 if child == len(stacks.symbol):
-                    status = FULL
+                    status = OVERFLOW
                     break
                 stacks.symbol[child] = symbol
                 stacks.parent[child] = next_node
@@ -50,7 +50,7 @@ def follow(table: Table, stacks: Stacks, state: int, node: int, move: int) -> Nu
         next_state = int(table.target[move])
         reward += table.reward[move]
         move = table.silent[next_state, stacks.symbol[next_node]]
-    if status == FULL:
+    if status == OVERFLOW:
         return int(state), int(node), 0.0, status
     return next_state, next_node, reward, status
 

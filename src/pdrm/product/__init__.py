@@ -1,12 +1,13 @@
 """The product of an environment and a machine (Definition 2), seen through a view of the stack.
 
-`wrapping` is the product of anyone's Gymnasium environment (`machines.tables.LazyTable`: the machine at the speed of a dictionary;
-`observation`: the views of the stack, and what the agent gets). `explore_kernel` numbers configurations as they are reached, for the tabular
-learners. `shaping` has the potential of the machine alone, by which rewards may be shaped. `finite_kernel` has all product states up to a bound,
-for the analysis; `hash_kernel` is the one hash table of all engines; `task_findings` warns of mistakes in a task; `jax_env/` is the product in
-JAX, for the deep learners.
+`wrapping` is the product of any Gymnasium environment, with `machines.tables.LazyTable` for the
+machine and `observation` for the views of the stack. `explore_kernel` enumerates reachable
+configurations for the tabular learners. `shaping` defines a potential of the machine alone, for
+reward shaping. `finite_kernel` enumerates product states up to a bound, for the analysis.
+`hash_kernel` is the hash table of all engines, `task_findings` warns of mistakes in a task, and
+`jax_env/` is the product in JAX, for the deep learners.
 
-The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+The names below are the public interface. Each is imported on first use.
 """
 
 from __future__ import annotations

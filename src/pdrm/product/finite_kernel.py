@@ -1,7 +1,7 @@
-"""The reachable product of a finite domain and a machine (Definition 2), built from the starts outwards, up to a bound.
+"""The reachable product of a finite domain and a machine (Definition 2), up to a bound.
 
-States are numbered as they are found, nearest first, in arrays that grow; a kernel takes every step from some of them. Those
-that have not been expanded, because they lie beyond the bound or nobody asked, are the frontier.
+States are numbered in breadth-first order from the starts, in arrays that grow. A kernel takes
+every step from some of them. States that have not been expanded are the frontier.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from pdrm.domains.finite_domain import NO_LABEL, DomainArrays, FiniteDomain
 from pdrm.errors import UndefinedMove
 from pdrm.machines.guards import Label, word_text
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.machines.stacks import FULL, OK, UNDEFINED, Stacks
+from pdrm.machines.stacks import OK, OVERFLOW, UNDEFINED, Stacks
 from pdrm.machines.step_kernel import step
 from pdrm.machines.tables import Integers, Table, begin_table, tabulate
 from pdrm.machines.transitions import Configuration, Stack
-from pdrm.product.hash_kernel import FIRST_ROOM, Index, find_key, hash_key
+from pdrm.product.hash_kernel import INITIAL_CAPACITY, Index, find_key, hash_key
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 END = -1
-"""In `next`: the episode is over, and nothing more is paid. Also where an outcome has probability 0."""
+"""In `next`: the episode is over, with no further reward. Also for outcomes of probability 0."""
 
 MEMORY = 4 * 2**30
-"""Bytes that a product may take unless told otherwise."""
+"""Default limit of a product's memory in bytes."""
 
 
 class States(NamedTuple):
-    """Product states in the order they were found; the rest of the arrays is room."""
+    """Product states in the order of their discovery. The rest of the arrays is free."""
 
     index: Index  # type: ignore[assignment] # a tuple has a method of that name
-    """State of a key: (stack * environment states + environment state) * machine states + machine state."""
+    """Keys: (stack * environment states + environment state) * machine states + machine state."""
     env_state: Integers
     """[x]: the environment state."""
     state: Integers
@@ -45,55 +45,57 @@ class States(NamedTuple):
     node: Integers
     """[x]: the stack."""
     depth: Integers
-    """[x]: the fewest steps to it, as far as the product was explored."""
+    """[x]: the number of steps of the shortest path to it found so far."""
     origin: Integers
-    """[x]: the state it was found from, or -1 at a start."""
+    """[x]: the state from which it was found, or -1 at a start."""
     via: Integers
-    """[x]: the action and outcome it was found by (action * outcomes + outcome), or the number of the start."""
+    """[x]: action * outcomes + outcome that led to it, or the number of the start."""
     expanded: Flags
-    """[x]: True if its steps have been taken. If not, it is on the frontier: only an interval of its value is known."""
+    """[x]: True if its steps have been taken. Otherwise it is on the frontier."""
     next: Integers
-    """[x, action, outcome]: the state a step leads to, or END. In a survey: [0, action, outcome]."""
+    """[x, action, outcome]: the next state, or END. With `count_only`: [0, action, outcome]."""
     reward: Floats
-    """[x, action, outcome]: what it pays, environment and machine together. In a survey: [0, action, outcome]."""
+    """[x, action, outcome]: the reward of both. With `count_only`: [0, action, outcome]."""
 
     @classmethod
-    def room(cls, actions: int, outcomes: int, capacity: int, *, survey: bool = False) -> States:
-        """No state yet, and room for `capacity`; a survey keeps no steps."""
-        steps = (0 if survey else capacity, actions, outcomes)
+    def with_capacity(
+        cls, actions: int, outcomes: int, capacity: int, *, count_only: bool = False
+    ) -> States:
+        """Make empty arrays; `count_only` stores no steps."""
+        steps = (0 if count_only else capacity, actions, outcomes)
         return cls(
-            Index.room(capacity),
-            *np.zeros((6, capacity), np.int32),  # type: ignore[call-arg] # place to via
+            Index.with_capacity(capacity),
+            *np.zeros((6, capacity), np.int32),  # type: ignore[call-arg] # env_state to via
             np.zeros(capacity, np.bool_),
             np.full(steps, END, np.int32),
             np.zeros(steps),
         )
 
     def grow(self) -> States:
-        """The same states in twice the room."""
+        """Return a copy with twice the capacity."""
         made, capacity = int(self.index.used[0]), 2 * len(self.env_state)
         _, actions, outcomes = self.next.shape
-        larger = States.room(actions, outcomes, capacity, survey=len(self.next) == 0)
+        larger = States.with_capacity(actions, outcomes, capacity, count_only=len(self.next) == 0)
         for column in self._fields[1:]:
             getattr(larger, column)[:made] = getattr(self, column)[:made]
-        return larger._replace(index=Index.of(self.index.key[:made], capacity))
+        return larger._replace(index=Index.from_keys(self.index.key[:made], capacity))
 
 
 class Steps(NamedTuple):
-    """Every step of some product states, as kernels read them."""
+    """Every step of some product states, for kernels."""
 
     next: Integers
-    """[x, action, outcome]: the state it leads to, or END."""
+    """[x, action, outcome]: the next state, or END."""
     reward: Floats
-    """[x, action, outcome]: what it pays."""
+    """[x, action, outcome]: the reward of environment and machine."""
     env_state: Integers
     """[x]: the environment state."""
     probability: Floats
     """[environment state, action, outcome]"""
 
 
-# The loop is flat, and its arrays are taken out of their tuples first: a function called with tuples of arrays inside the loop
-# counts references to each of them, and the whole is many times slower.
+# The loop is flat, and arrays are unpacked from their tuples first. If a function were called with
+# tuples of arrays inside the loop, Numba would count references to each and be many times slower.
 @njit(cache=True)
 def expand(
     table: Table,
@@ -103,36 +105,42 @@ def expand(
     chosen: Numbers,
     first: int,
 ) -> tuple[int, int]:
-    """Take every step from the chosen states, from number `first` on; a survey keeps the states in which the episode ends.
+    """Take every step from the chosen states, from number `first` on.
 
-    Returns how far it came, and OK, UNDEFINED (a label the machine has no move for) or FULL (make room, then continue). A state
-    that is expanded again changes nothing. Its readable twin is `pdrm.analysis.stepped_product`.
+    If steps are only counted, states in which the episode ends are stored as well. Returns the
+    number of the next state to expand, and OK, UNDEFINED (the machine has no move for a label) or
+    OVERFLOW (reserve space, then continue). Expanding a state again changes nothing.
+    Its readable twin is `pdrm.analysis.stepped_product`.
     """
-    index, places, machine_state, nodes, depth, origin, via, expanded, following, reward = states
+    index, env_states, machine_state, nodes, depth, origin, via, expanded, following, reward = (
+        states
+    )
     slot, keys, used = index
-    survey = len(following) == 0
+    count_only = len(following) == 0
     world_next, probability, world_label, world_reward, terminal, _, _, _ = world
     domain_states, actions, outcomes = world_next.shape
     machine_states, first_final = table.move.shape[0], table.first_final
     mask = len(slot) - 1
     for number in range(first, len(chosen)):
         x = chosen[number]
-        s, u, node = places[x], machine_state[x], nodes[x]
-        if used[0] + actions * outcomes > len(places):
-            return number, FULL
+        s, u, node = env_states[x], machine_state[x], nodes[x]
+        if used[0] + actions * outcomes > len(env_states):
+            return number, OVERFLOW
         for a in range(actions):
             for o in range(outcomes):
                 if probability[s, a, o] <= 0.0:
                     continue
-                # the environment moves, and the machine reads the label
+                # The environment moves, and the machine reads the label.
                 s2 = world_next[s, a, o]
-                u2, node2, paid, status = step(table, stacks, u, node, world_label[s, a, o])
+                u2, node2, machine_reward, status = step(
+                    table, stacks, u, node, world_label[s, a, o]
+                )
                 if status != OK:
                     return number, status
                 ended = u2 >= first_final or terminal[s2]
                 y = END
-                if survey or not ended:
-                    # the number of the product state, given one if it is new
+                if count_only or not ended:
+                    # Find or add the product state.
                     key = (np.int64(node2) * domain_states + s2) * machine_states + u2
                     probe = hash_key(key) & mask
                     while slot[probe] >= 0 and keys[slot[probe]] != key:
@@ -140,28 +148,27 @@ def expand(
                     if slot[probe] < 0:
                         y = used[0]
                         slot[probe], keys[y], used[0] = y, key, y + 1
-                        places[y], machine_state[y], nodes[y] = s2, u2, node2
-                        depth[y], origin[y], via[y], expanded[y] = (
-                            depth[x] + 1,
-                            x,
-                            a * outcomes + o,
-                            ended,
-                        )
+                        env_states[y], machine_state[y], nodes[y] = s2, u2, node2
+                        depth[y] = depth[x] + 1
+                        origin[y] = x
+                        via[y] = a * outcomes + o
+                        expanded[y] = ended
                     y = slot[probe]
-                if not survey:
-                    following[x, a, o], reward[x, a, o] = y, paid + world_reward[s, a, o]
+                if not count_only:
+                    following[x, a, o] = y
+                    reward[x, a, o] = machine_reward + world_reward[s, a, o]
         expanded[x] = True
     return len(chosen), OK
 
 
-class Way(NamedTuple):
-    """The way to a product state."""
+class ProductPath(NamedTuple):
+    """The path on which a product state was found."""
 
     start: int
     """The number of the start."""
     actions: tuple[str, ...]
     word: str
-    """The labels that are read, as `pdrm step` reads them."""
+    """The labels on it, in the format of `pdrm step`."""
 
 
 class FiniteProduct:
@@ -182,38 +189,38 @@ class FiniteProduct:
         height: int | None = None,
         memory: int = MEMORY,
         *,
-        survey: bool = False,
+        count_only: bool = False,
     ) -> None:
-        """Begin with the states at the starts.
+        """Add the states at the starts.
 
         Args:
             domain: The environment.
             machine: The machine.
-            height: The highest stack that is expanded; of states above it only intervals of values are known.
-            memory: Bytes to take at most.
-            survey: Only count what is reached. States in which an episode has ended are kept too, and no steps are.
+            height: The highest stack of a state that is expanded.
+            memory: Maximum memory in bytes.
+            count_only: Store the states, including those in which an episode ends, but no steps.
         """
         self.domain = domain
         self.machine = machine
         self.height = height
         self.memory = memory
         self.table = tabulate(machine, domain.labels)
-        self.survey = survey
+        self.count_only = count_only
         self.stacks = Stacks.empty(len(machine.stack))
         _, actions, outcomes = domain.arrays.next.shape
-        room = max(FIRST_ROOM, 1 << (2 * actions * outcomes - 1).bit_length())
-        self.states = States.room(actions, outcomes, room, survey=survey)
-        kept = sum(array.nbytes for array in (*self.states.index, *self.states[1:]))
-        # of a state and two stacks; arrays grow by doubling
-        self._bytes_each: int = 2 * (kept // room + 2 * 4 * (len(machine.stack) + 5))
+        capacity = max(INITIAL_CAPACITY, 1 << (2 * actions * outcomes - 1).bit_length())
+        self.states = States.with_capacity(actions, outcomes, capacity, count_only=count_only)
+        bytes_used = sum(array.nbytes for array in (*self.states.index, *self.states[1:]))
+        # A state and two stacks. Arrays grow by doubling.
+        self._bytes_per_state: int = 2 * (bytes_used // capacity + 2 * 4 * (len(machine.stack) + 5))
         self.probability = _normalize(domain.arrays.probability)
         """[environment state, action, outcome]"""
         self.start_probability = _normalize(domain.arrays.start_probability)
         """[start]"""
         self.starts = np.full(len(domain.arrays.start_state), END, np.int64)
-        """[start]: its product state, or END if there is none or it has no chance."""
-        self.start_paid = np.zeros(len(self.starts))
-        """[start]: what the machine pays before the first action."""
+        """[start]: its product state, or END if the episode is over or has probability 0."""
+        self.start_reward = np.zeros(len(self.starts))
+        """[start]: the machine's reward before the first action."""
         self._start()
 
     def __len__(self) -> int:
@@ -221,7 +228,7 @@ class FiniteProduct:
 
     @property
     def expanded(self) -> Flags:
-        """[x]: True if its steps have been taken."""
+        """[x]: True if the steps of the state have been taken."""
         return self.states.expanded[: len(self)]
 
     @property
@@ -231,12 +238,12 @@ class FiniteProduct:
 
     @property
     def next(self) -> Integers:
-        """[x, action, outcome]: the state a step leads to, or END."""
+        """[x, action, outcome]: the next state, or END."""
         return self.states.next[: len(self)]
 
     @property
     def reward(self) -> Floats:
-        """[x, action, outcome]: what it pays."""
+        """[x, action, outcome]: the reward of environment and machine."""
         return self.states.reward[: len(self)]
 
     @property
@@ -246,13 +253,13 @@ class FiniteProduct:
 
     @property
     def steps(self) -> Steps:
-        """Every step, as kernels read them."""
+        """Every step, for kernels."""
         return Steps(self.next, self.reward, self.env_state, self.probability)
 
     def average_over_starts(self, value: Floats) -> float:
-        """The expected value of an episode by these values of states, with what is paid before the first action."""
+        """The expected return of an episode, given the values of the states."""
         after = np.where(self.starts == END, 0.0, value[self.starts] if len(value) else 0.0)
-        return float((self.start_probability * (self.start_paid + after)).sum())
+        return float((self.start_probability * (self.start_reward + after)).sum())
 
     def stack(self, x: int) -> Stack:
         """The stack of a state, top first."""
@@ -263,8 +270,8 @@ class FiniteProduct:
         """The machine state of a product state."""
         return (*self.machine.states, *self.machine.final)[int(self.states.state[x])]
 
-    def way_to(self, x: int) -> Way:
-        """The way on which a state was found."""
+    def path_to(self, x: int) -> ProductPath:
+        """The path on which a state was found."""
         domain, arrays = self.domain, self.domain.arrays
         actions, labels = list[str](), list[Label]()
         while (before := int(self.states.origin[x])) >= 0:
@@ -275,69 +282,74 @@ class FiniteProduct:
         start = int(self.states.via[x])
         if arrays.start_label[start] != NO_LABEL:
             labels.append(domain.labels[arrays.start_label[start]])
-        return Way(start, tuple(actions[::-1]), word_text(labels[::-1]))
+        return ProductPath(start, tuple(actions[::-1]), word_text(labels[::-1]))
 
-    def explore(self, depth: int | None = None, most: int | None = None) -> None:
-        """Expand the whole frontier, again and again: to a depth, until nothing is left, or until there are more than `most`
-        states, or more than fit in memory."""
-        limit = self.most_states if most is None else min(most, self.most_states)
-        edge = self.expandable(self.frontier)
-        while edge.size and len(self) <= limit:
-            if depth is not None and int(self.states.depth[edge[0]]) >= depth:
+    def explore(self, depth: int | None = None, max_states: int | None = None) -> None:
+        """Expand the frontier repeatedly, until it is empty or a limit is reached.
+
+        Args:
+            depth: Maximum number of steps from a start.
+            max_states: Maximum number of states (default: as many as fit in memory).
+        """
+        limit = self.max_states if max_states is None else min(max_states, self.max_states)
+        frontier = self.expandable(self.frontier)
+        while frontier.size and len(self) <= limit:
+            if depth is not None and int(self.states.depth[frontier[0]]) >= depth:
                 return
             before = len(self)
-            self.expand(edge)
-            edge = self.expandable(before + np.flatnonzero(~self.expanded[before:]))
+            self.expand(frontier)
+            frontier = self.expandable(before + np.flatnonzero(~self.expanded[before:]))
 
-    def expand(self, chosen: Numbers, most: int | None = None) -> bool:
-        """Take every step from these states; False if that finds more than `most` states, which may leave it half done."""
+    def expand(self, chosen: Numbers, max_states: int | None = None) -> bool:
+        """Take every step from these states; stop and return False after `max_states` states."""
         first = 0
         while first < len(chosen):
-            if most is not None and len(self) > most:
+            if max_states is not None and len(self) > max_states:
                 return False
-            self._make_room(len(chosen) - first)
+            self._reserve(len(chosen) - first)
             first, status = expand(
                 self.table, self.stacks, self.domain.arrays, self.states, chosen, first
             )
             if status == UNDEFINED:
                 self._find_undefined(int(chosen[first]))
-            if status == FULL:
+            if status == OVERFLOW:
                 self.stacks = self.stacks.reserve(self.stacks.capacity)
-        return most is None or len(self) <= most
+        return max_states is None or len(self) <= max_states
 
     def _find_undefined(self, x: int) -> None:
-        """Make the steps from a state with the readable machine, which says for which label it has no move."""
+        """Take the steps from a state with the readable machine, which raises the error."""
         arrays, s = self.domain.arrays, int(self.env_state[x])
         here = Configuration(self.machine_state(x), self.stack(x))
         for label in np.unique(arrays.label[s][arrays.probability[s] > 0]):
             self.machine.step(here, self.domain.labels[label])
 
     def expandable(self, chosen: Numbers) -> Numbers:
-        """Those of some frontier states whose stacks are not too high."""
+        """The frontier states, of those given, whose stacks are not too high."""
         if self.height is None:
             return chosen
         return chosen[self.stacks.height[self.states.node[chosen]] <= self.height]
 
     @property
-    def most_states(self) -> int:
-        """The number of states that fit in the memory allowed."""
-        return self.memory // self._bytes_each
+    def max_states(self) -> int:
+        """The number of states that fit in memory."""
+        return self.memory // self._bytes_per_state
 
     def _start(self) -> None:
         arrays = self.domain.arrays
         for k in np.flatnonzero(arrays.start_probability > 0):
-            env_state, label = int(arrays.start_state[k]), int(arrays.start_label[k])
+            env_state = int(arrays.start_state[k])
+            label = int(arrays.start_label[k])
             try:
-                state, stack, self.start_paid[k] = begin_table(self.table, label)
+                state, stack, self.start_reward[k] = begin_table(self.table, label)
             except UndefinedMove:
-                begun = self.machine.begin().after
-                raise self.machine.undefined_move(self.domain.labels[label], begun) from None
+                before = self.machine.begin().after
+                raise self.machine.undefined_move(self.domain.labels[label], before) from None
             self.stacks = self.stacks.reserve(len(stack))
             node = self.stacks.node_of(stack)
             ended = state >= self.table.first_final or bool(arrays.terminal[env_state])
-            if ended and not self.survey:
+            if ended and not self.count_only:
                 continue
-            self._make_room(1)
+            self._reserve(1)
             states = self.states
             slot, keys, used = states.index
             key = (node * self.domain.states + env_state) * self.table.move.shape[0] + state
@@ -345,12 +357,16 @@ class FiniteProduct:
             if x < 0:
                 x = len(self)
                 slot[probe], keys[x], used[0] = x, key, x + 1
-                states.env_state[x], states.state[x], states.node[x] = env_state, state, node
-                states.origin[x], states.via[x], states.expanded[x] = -1, k, ended
+                states.env_state[x] = env_state
+                states.state[x] = state
+                states.node[x] = node
+                states.origin[x] = -1
+                states.via[x] = k
+                states.expanded[x] = ended
             self.starts[k] = END if ended else x
 
-    def _make_room(self, wanted: int) -> None:
-        """Make room for at least as many new states as one state can lead to, for `wanted` if memory allows."""
+    def _reserve(self, wanted: int) -> None:
+        """Reserve space for the successors of one state, and for `wanted` states if possible."""
         made, capacity = len(self), len(self.states.env_state)
         each = self.next.shape[1] * self.next.shape[2]
         if made + each > capacity or made + min(wanted, capacity) > capacity:
@@ -358,5 +374,5 @@ class FiniteProduct:
 
 
 def _normalize(probability: Floats) -> Floats:
-    """The probabilities, whose sums may be off by as much as a domain may round them."""
+    """Scale probabilities to sum to 1 exactly; in a domain they can be off by rounding."""
     return np.ascontiguousarray(probability / probability.sum(axis=-1, keepdims=True))

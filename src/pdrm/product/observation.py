@@ -1,9 +1,10 @@
-"""What a policy sees of the product: the environment's observation, the machine's state, and the whole stack (Section 3, Policy) or its
-top k symbols (k-policy).
+"""The observation of a policy: the environment's, the machine's state, and the whole stack
+(Section 3, Policy) or its top k symbols (k-policy).
 
-Observations have two forms, a dictionary and (`flatten`) one vector of float32. Both have a fixed size, so they
-show the stack through a window of some places. If the environment's observation is a dictionary itself,
-its entries stand next to the machine's: agents such as Stable-Baselines3's refuse nested dictionaries.
+Observations are dictionaries or, with `flatten`, vectors of float32. Both have a fixed size, so
+they show the stack through a window with a fixed number of slots. If the environment's observation
+is a dictionary, its entries are next to the machine's, because agents such as Stable-Baselines3's
+reject nested dictionaries.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Space = spaces.Space[Any]
 Floats = npt.NDArray[np.float32]
 
 OBSERVATION, MACHINE, STACK = "observation", "machine", "stack"
-"""The entries of a dictionary: the environment's, and the machine's two."""
+"""The entries of a dictionary: the environment's observation, the machine's state and the stack."""
 
 
 # --- Views of the stack
@@ -42,7 +43,7 @@ class FullStack:
     """
 
     def of(self, stack: Stack) -> Stack:
-        """The seen part of a stack, top first."""
+        """The visible part of a stack, top first."""
         return stack
 
     def __str__(self) -> str:
@@ -51,14 +52,14 @@ class FullStack:
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """The top min(k, height) symbols; k = 0 sees no stack at all.
+    """The top min(k, height) symbols; none of the stack for k = 0.
 
     >>> TopK(1).of(("A", "#")), TopK(0).of(("A",)), str(TopK(2))
     (('A',), (), '2')
     """
 
     k: int
-    """Symbols that are seen."""
+    """The number of visible symbols."""
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 0:
@@ -66,7 +67,7 @@ class TopK:
             raise BadSetting(fault, fix='use k=1, or k="full"')
 
     def of(self, stack: Stack) -> Stack:
-        """The seen part of a stack, top first."""
+        """The visible part of a stack, top first."""
         return stack[: self.k]
 
     def __str__(self) -> str:
@@ -77,7 +78,7 @@ View = FullStack | TopK
 
 
 def view_of(k: object) -> View:
-    """The view that a k stands for: a number of symbols, or "full".
+    """Convert k, a number of symbols or "full", to a view.
 
     >>> view_of(2), view_of("full")
     (TopK(k=2), FullStack())
@@ -86,13 +87,13 @@ def view_of(k: object) -> View:
     return FullStack() if number == "full" else TopK(number)  # type: ignore[arg-type] # TopK checks it
 
 
-# --- The machine's part
+# --- The machine's part of an observation
 
 
 class Window:
-    """The observed part of a configuration, as numbers: the state, and the symbols at some places, top first.
+    """The observed part of a configuration as numbers: the state, then the slots, top first.
 
-    States are numbered from 0, final ones last; symbols from 1, and 0 is an empty place.
+    States are numbered from 0, final ones last. Symbols are numbered from 1; 0 is an empty slot.
 
     >>> from pdrm.language.loading import catalogue
     >>> window = Window(catalogue("letter"), TopK(3))
@@ -104,64 +105,65 @@ class Window:
         self, machine: PushdownRewardMachine, view: View, depth: int | None = None
     ) -> None:
         self.whole = isinstance(view, FullStack)
-        places = view.k if isinstance(view, TopK) else depth
-        one_too_many = isinstance(view, TopK) and depth is not None
-        if one_too_many or type(places) is not int or places < self.whole:
+        slots = view.k if isinstance(view, TopK) else depth
+        superfluous = isinstance(view, TopK) and depth is not None
+        if superfluous or type(slots) is not int or slots < self.whole:
             fault = f"k is {view}, and `depth` {depth!r}"
-            fix = (
-                'a full stack needs to know how high it may get, and only that: k="full", depth=32'
-            )
+            fix = 'a full stack, and only that, needs a maximum height: k="full", depth=32'
             raise BadSetting(fault, fix=fix)
-        self.places = places
-        self.machine, self.view = machine, view
+        self.slots = slots
+        self.machine = machine
+        self.view = view
         states = (*machine.states, *machine.final)
         self.state = {state: number for number, state in enumerate(states)}
         self.symbol = {symbol: number for number, symbol in enumerate(machine.stack, start=1)}
         self.symbols = len(machine.stack) + 1
-        """Different contents of a place; empty is one of them."""
-        self.width = len(states) + self.symbols * self.places
+        """The number of different contents of a slot, including empty."""
+        self.width = len(states) + self.symbols * self.slots
         """The length of the one-hot vector."""
-        self.begins = [0, *range(len(states), self.width, self.symbols)]
-        """The column of the one-hot vector at which the state begins, and each place."""
+        self.offsets = [0, *range(len(states), self.width, self.symbols)]
+        """The first column of the state, and of each slot, in the one-hot vector."""
 
     @cached_property
     def fingerprint(self) -> str:
-        """The machine and what is seen of it, in short. Two windows with equal fingerprints are read alike."""
+        """A hash of the machine and the view. Windows with equal fingerprints can be exchanged."""
         machine = self.machine
         lines = [*map(str, machine.transitions), str(machine.otherwise), str(self)]
         return f"{machine.name}-{sha256(chr(10).join(lines).encode()).hexdigest()[:12]}"
 
     def __str__(self) -> str:
-        seen = f'k="full", depth={self.places}' if self.whole else f"k={self.view}"
-        return f"states {' '.join(self.state)}, stack {' '.join(self.symbol)}, {seen}"
+        visible = f'k="full", depth={self.slots}' if self.whole else f"k={self.view}"
+        return f"states {' '.join(self.state)}, stack {' '.join(self.symbol)}, {visible}"
 
     def numbers(self, state: str, stack: Stack) -> list[int]:
-        """The state, and the contents of each place."""
-        missing = self.places - len(stack)
+        """The number of the state, and the contents of each slot."""
+        missing = self.slots - len(stack)
         if missing < 0 and self.whole:
-            fault = f"the stack holds {len(stack)} symbols, and the observation has {self.places} places"
+            fault = (
+                f"the stack holds {len(stack)} symbols, and the observation has {self.slots} slots"
+            )
             raise StackTooHigh(fault, fix="give `wrap` a larger `depth`, or a number as k")
-        seen = [self.symbol[name] for name in stack[: self.places]]
-        return [self.state[state], *seen] + [0] * missing
+        visible = [self.symbol[name] for name in stack[: self.slots]]
+        return [self.state[state], *visible] + [0] * missing
 
     def one_hot(self, rows: npt.NDArray[np.int64]) -> Floats:
-        """Rows of `numbers` as one-hot vectors: [rows, width]."""
+        """Convert rows of `numbers` to one-hot vectors: [rows, width]."""
         vectors = np.zeros((len(rows), self.width), np.float32)
-        np.put_along_axis(vectors, rows + np.array(self.begins), 1.0, axis=1)
+        np.put_along_axis(vectors, rows + np.array(self.offsets), 1.0, axis=1)
         return vectors
 
 
 class ShowsMachine:
-    """A space of observations that knows the window it shows. SB3 hands a space, and no environment, to replay buffers."""
+    """An observation space with its `Window`: SB3 passes only the space to replay buffers."""
 
     window: Window
 
     def __eq__(self, other: object) -> bool:
-        """Equal spaces, in which the same numbers mean the same: an agent of one can act on the other."""
+        """Spaces are equal if their numbers have the same meaning, so agents can be exchanged."""
         alike = not isinstance(other, ShowsMachine) or str(self.window) == str(other.window)
         return super().__eq__(other) and alike
 
-    __hash__ = None  # type: ignore[assignment] # as Gymnasium's
+    __hash__ = None  # type: ignore[assignment] # as in Gymnasium's spaces
 
     def __repr__(self) -> str:
         return f"{super().__repr__()} ({self.window})"
@@ -186,25 +188,25 @@ class ProductBox(ShowsMachine, spaces.Box):
     """
 
 
-# --- The environment's part
+# --- The environment's part of an observation
 
 
 def list_entries(tree: Any, name: str = "") -> dict[str, Any]:
-    """The parts of an observation or of a space. Those of a dictionary within a dictionary are called `outer/inner`.
+    """List the entries of an observation or a space; nested ones are called `outer/inner`.
 
     >>> list_entries({"at": {"x": 2}, "word": "go"}), list_entries(7)
     ({'at/x': 2, 'word': 'go'}, {'observation': 7})
     """
     if not isinstance(tree, Mapping):  # Gymnasium's spaces of dictionaries are mappings
         return {name or OBSERVATION: tree}
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for key, part in tree.items():
-        found |= list_entries(part, f"{name}/{key}" if name else key)
-    return found
+        entries |= list_entries(part, f"{name}/{key}" if name else key)
+    return entries
 
 
 def _is_flat(space: Space) -> bool:
-    """Return True if an observation is a fixed number of numbers. Custom spaces, such as MiniGrid's missions, may not say."""
+    """Return True if observations have a fixed size; False for unknown custom spaces."""
     try:
         return space.is_np_flattenable
     except NotImplementedError:
@@ -214,17 +216,20 @@ def _is_flat(space: Space) -> bool:
 def check_observation(space: Space, observation: Any) -> None:
     """Raise if an observation contradicts its space.
 
-    A `Box` may hold another type, or numbers a little out of bounds, as many environments have it.
+    A `Box` can have another type, or values slightly out of bounds, as in many environments.
 
     >>> check_observation(spaces.Dict({"at": spaces.Box(0, 1, (2,))}), {"at": np.zeros(2)})
     """
-    found = list_entries(observation)
+    entries = list_entries(observation)
     for name, part in list_entries(space).items():
-        seen: Any = found.get(name)
-        fits = part.contains(seen) if _is_numbered(part) else part.shape in (None, np.shape(seen))
+        value: Any = entries.get(name)
+        fits = part.contains(value) if _is_numbered(part) else part.shape in (None, np.shape(value))
         if not fits:
-            fault = f"the entry `{name}` of an observation at reset is {str(seen)[:60]}, and its space {part}"
-            fix = "let the environment observe what its `observation_space` says"
+            fault = (
+                f"the entry `{name}` of an observation at reset is {str(value)[:60]}, "
+                f"but its space is {part}"
+            )
+            fix = "make the environment's observations match its `observation_space`"
             raise BadEnvironment(fault, fix=fix)
 
 
@@ -236,7 +241,7 @@ def _is_numbered(space: Space) -> bool:
 
 
 class ObservationForm(ABC):
-    """The form of an observation: the entries of the environment's that are seen, and the machine's part.
+    """The form of an observation: the chosen entries of the environment's, and the machine's part.
 
     >>> from pdrm.language.loading import catalogue
     >>> inner, window = spaces.Dict({"x": spaces.Discrete(3)}), Window(catalogue("letter"), TopK(1))
@@ -250,27 +255,26 @@ class ObservationForm(ABC):
     def __init__(
         self, environment: Space, window: Window | None, keys: Sequence[str] | None = None
     ) -> None:
-        """Choose the entries named by `keys` (default: all but texts and others without a fixed number of numbers)."""
-        self.environment, self.window = environment, window
+        """Choose the entries named by `keys` (default: all of fixed size, except texts)."""
+        self.environment = environment
+        self.window = window
         self.nested = isinstance(environment, spaces.Dict)
-        found = list_entries(environment)
+        available = list_entries(environment)
         keys = (keys,) if isinstance(keys, str) else keys
         for key in keys or ():
-            if key not in found:
+            if key not in available:
                 fault = f"`keys` names `{key}`, which the observation does not have"
-                raise BadSetting(fault, fix=did_you_mean(str(key), found))
+                raise BadSetting(fault, fix=did_you_mean(str(key), available))
         if keys is None:
             keys = [
                 name
-                for name, part in found.items()
+                for name, part in available.items()
                 if not self.nested or (_is_flat(part) and not isinstance(part, spaces.Text))
             ]
         if not keys:
-            fault = (
-                f"an observation of {environment} has no entry that is a fixed number of numbers"
-            )
-            raise CannotWrap(fault, fix="name those that the agent shall see: keys=[...]")
-        self.entries = spaces.Dict([(name, found[name]) for name in keys])
+            fault = f"an observation of {environment} has no entry of a fixed size"
+            raise CannotWrap(fault, fix="name the entries that the agent sees: keys=[...]")
+        self.entries = spaces.Dict([(name, available[name]) for name in keys])
         self.make_space()
 
     @abstractmethod
@@ -278,18 +282,19 @@ class ObservationForm(ABC):
         """Set the space of the observations."""
 
     def pick(self, observation: Any) -> dict[str, Any]:
-        """The chosen entries of one observation."""
-        found = list_entries(observation)
-        return {name: found[name] for name in self.entries.spaces}
+        """The chosen entries of an observation."""
+        entries = list_entries(observation)
+        return {name: entries[name] for name in self.entries.spaces}
 
     @abstractmethod
     def put(self, observation: Any, state: str, stack: Stack) -> Any:
-        """One observation."""
+        """Build the observation of the product."""
 
 
 class AsDict(ObservationForm):
-    """`{"observation": …, "machine": number of the state, "stack": numbers}`, without `stack` if no place is seen; for agents that
-    do not see the machine, the environment's part alone.
+    """`{"observation": …, "machine": number of the state, "stack": numbers}`.
+
+    Without slots there is no `stack`. Without a window there is only the environment's part.
 
     >>> from pdrm.language.loading import catalogue
     >>> form = AsDict(spaces.Discrete(16), Window(catalogue("letter"), TopK(1)))
@@ -302,29 +307,30 @@ class AsDict(ObservationForm):
         if window is None:
             self.space = self.entries if self.nested else self.environment
             return
-        own: dict[str, Space] = {MACHINE: spaces.Discrete(len(window.state))}
-        if window.places:
-            own[STACK] = spaces.MultiDiscrete([window.symbols] * window.places)
-        for name in own.keys() & entries.keys():
+        machine_spaces: dict[str, Space] = {MACHINE: spaces.Discrete(len(window.state))}
+        if window.slots:
+            machine_spaces[STACK] = spaces.MultiDiscrete([window.symbols] * window.slots)
+        for name in machine_spaces.keys() & entries.keys():
             fault = f"the environment's observation has an entry `{name}` already"
             fix = "rename it in a wrapper, name the others with `keys`, or use `flatten=True`"
             raise CannotWrap(fault, fix=fix)
-        shown = ProductDict([*entries.items(), *own.items()])
-        self.space, shown.window = shown, window
+        space = ProductDict([*entries.items(), *machine_spaces.items()])
+        space.window = window
+        self.space = space
 
     def put(self, observation: Any, state: str, stack: Stack) -> Any:
         if self.window is None and not self.nested:
             return observation
-        seen = self.pick(observation)
+        entries = self.pick(observation)
         if self.window is not None:
-            seen[MACHINE], *shown = self.window.numbers(state, stack)
-            if shown:
-                seen[STACK] = np.array(shown)
-        return seen
+            entries[MACHINE], *slots = self.window.numbers(state, stack)
+            if slots:
+                entries[STACK] = np.array(slots)
+        return entries
 
 
 class AsVector(ObservationForm):
-    """One vector of float32: the environment's part flattened as Gymnasium does, then one-hot state and symbols.
+    """A vector of float32: the environment's part, flattened, then one-hot state and symbols.
 
     >>> from pdrm.language.loading import catalogue
     >>> form = AsVector(spaces.Discrete(2), Window(catalogue("letter"), TopK(1)))
@@ -333,58 +339,59 @@ class AsVector(ObservationForm):
     """
 
     def make_space(self) -> None:
-        environment, window, own = self.environment, self.window, self.entries
-        flat = spaces.flatten_space(own) if _is_flat(own) else None
+        environment, window, entries = self.environment, self.window, self.entries
+        flat = spaces.flatten_space(entries) if _is_flat(entries) else None
         if not isinstance(flat, spaces.Box):
             fault = f"an observation of {environment} cannot be flattened"
             raise CannotWrap(fault, fix="leave `flatten` out")
-        # The commonest small environments observe one number, and Gymnasium takes 2 µs to make it one-hot.
+        # Most small environments observe one number; Gymnasium takes 2 µs to make it one-hot.
         self._number = environment if isinstance(environment, spaces.Discrete) else None
-        self._numbered = {name: part for name, part in own.spaces.items() if _is_numbered(part)}
+        self._numbered = {name: part for name, part in entries.spaces.items() if _is_numbered(part)}
         self._width = len(flat.low)
-        hot = np.zeros(0 if window is None else window.width)
-        self._length = self._width + len(hot)
-        low = np.concatenate([flat.low, hot]).astype(np.float32)
-        high = np.concatenate([flat.high, hot + 1]).astype(np.float32)
+        one_hot = np.zeros(0 if window is None else window.width)
+        self._length = self._width + len(one_hot)
+        low = np.concatenate([flat.low, one_hot]).astype(np.float32)
+        high = np.concatenate([flat.high, one_hot + 1]).astype(np.float32)
         if window is None:
             self.space = spaces.Box(low, high, dtype=np.float32)
         else:
-            shown = ProductBox(low, high, dtype=np.float32)
-            self.space, shown.window = shown, window
+            space = ProductBox(low, high, dtype=np.float32)
+            space.window = window
+            self.space = space
 
     def put(self, observation: Any, state: str, stack: Stack) -> Floats:
         vector, window = np.zeros(self._length, np.float32), self.window
         if self._number is not None:
-            place = int(observation) - int(self._number.start)
-            if not 0 <= place < self._number.n:
+            index = int(observation) - int(self._number.start)
+            if not 0 <= index < self._number.n:
                 raise _outside(self._number, observation)
-            vector[place] = 1
+            vector[index] = 1
         else:
             parts = self.pick(observation)
-            for name, space in self._numbered.items():  # Gymnasium would set another number's bit
+            for name, space in self._numbered.items():  # Gymnasium would set a bit of another entry
                 if not space.contains(parts[name]):
                     raise _outside(space, parts[name])
             flat: Any = spaces.flatten(self.entries, parts)
             vector[: self._width] = flat
         if window is not None:
-            for begin, number in zip(window.begins, window.numbers(state, stack), strict=True):
-                vector[self._width + begin + number] = 1
+            for offset, number in zip(window.offsets, window.numbers(state, stack), strict=True):
+                vector[self._width + offset + number] = 1
         return vector
 
 
 def _outside(space: Space, observation: object) -> CannotWrap:
     fault = f"the observation {str(observation)[:60]} is not in the environment's {space}"
-    fix = "let the environment observe what its space says, or leave `flatten` out"
+    fix = "make the environment's observations match its space, or leave `flatten` out"
     return CannotWrap(fault, fix=fix)
 
 
-# --- Observations, read
+# --- Reading observations
 
 
-def key_of(observation: Any) -> Hashable:
-    """An observation as a hashable key, for tables.
+def hashable_key(observation: Any) -> Hashable:
+    """Convert an observation to a hashable key, for tables.
 
-    >>> key_of({"observation": np.int64(7), "machine": 0, "stack": np.array([2, 1])})
+    >>> hashable_key({"observation": np.int64(7), "machine": 0, "stack": np.array([2, 1])})
     (7, 0, (2, 1))
     """
     key: Any = observation
@@ -392,49 +399,50 @@ def key_of(observation: Any) -> Hashable:
         key = tuple(key.values())
     elif isinstance(key, np.ndarray | np.generic):
         key = key.tolist()
-    return tuple(map(key_of, key)) if isinstance(key, tuple | list) else key
+    return tuple(map(hashable_key, key)) if isinstance(key, tuple | list) else key
 
 
-class Seen(NamedTuple):
+class ObservationContents(NamedTuple):
     """The contents of an observation of `pdrm.wrap`."""
 
     observation: Any
-    """The environment's own."""
+    """The environment's observation."""
     state: str
-    """The machine's."""
+    """The machine's state."""
     stack: Stack
-    """The symbols that are shown, top first."""
+    """The visible symbols, top first."""
     whole: bool
-    """True if that is known to be the whole stack: a place is left empty."""
+    """True if this is certainly the whole stack, because a slot is empty."""
 
 
-def read_seen(
-    shown: object, states: Sequence[str], symbols: Sequence[str], size: int | None = None
-) -> Seen | None:
-    """The contents of an observation, or None if it is not one of `pdrm.wrap`. A vector is read only if the number of
-    environment states, `size`, is known.
+def read_observation(
+    observation: object, states: Sequence[str], symbols: Sequence[str], size: int | None = None
+) -> ObservationContents | None:
+    """Read an observation of `pdrm.wrap`; return None for any other.
 
-    >>> read_seen({"observation": 7, "machine": 0, "stack": np.array([2, 0])}, ("u0", "u1"), ("#", "A"))
-    Seen(observation=7, state='u0', stack=('A',), whole=True)
-    >>> read_seen(np.array([0, 1, 1, 0, 0, 0, 1]), ("u0", "u1"), ("#", "A"), size=2)
-    Seen(observation=1, state='u0', stack=('A',), whole=False)
+    A vector can only be read if the number of environment states, `size`, is given.
+
+    >>> shown = {"observation": 7, "machine": 0, "stack": np.array([2, 0])}
+    >>> read_observation(shown, ("u0", "u1"), ("#", "A"))
+    ObservationContents(observation=7, state='u0', stack=('A',), whole=True)
+    >>> read_observation(np.array([0, 1, 1, 0, 0, 0, 1]), ("u0", "u1"), ("#", "A"), size=2)
+    ObservationContents(observation=1, state='u0', stack=('A',), whole=False)
     """
     try:
-        if isinstance(shown, Mapping):
-            own, state = shown[OBSERVATION], int(shown[MACHINE])
-            numbers = [int(number) for number in shown.get(STACK, ())]
+        if isinstance(observation, Mapping):
+            inner, state = observation[OBSERVATION], int(observation[MACHINE])
+            numbers = [int(number) for number in observation.get(STACK, ())]
         else:
-            vector, base = np.asarray(shown, np.float32), len(symbols) + 1
+            vector, base = np.asarray(observation, np.float32), len(symbols) + 1
             if size is None or vector.ndim != 1 or (len(vector) - size - len(states)) % base:
                 return None
-            ends = [size, *range(size + len(states), len(vector), base)]
-            parts = np.split(vector, ends)
+            parts = np.split(vector, [size, *range(size + len(states), len(vector), base)])
             if not all(part.max() == part.sum() == 1 for part in parts):
                 return None
-            own, state, *numbers = (int(part.argmax()) for part in parts)
+            inner, state, *numbers = (int(part.argmax()) for part in parts)
     except (KeyError, TypeError, ValueError):
         return None
     if not 0 <= state < len(states) or not all(0 <= number <= len(symbols) for number in numbers):
         return None
     stack = tuple(symbols[number - 1] for number in numbers if number)
-    return Seen(own, states[state], stack, 0 in numbers)
+    return ObservationContents(inner, states[state], stack, 0 in numbers)

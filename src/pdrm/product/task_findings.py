@@ -1,7 +1,7 @@
-"""Warnings about a task: a machine that pays for the wrong thing in this domain, found before anything is trained.
+"""Warnings about a task: the machine rewards the wrong behaviour in this domain.
 
-Final states out of reach are found exactly, by reachability of the domain with the machine. Loops that pay are those of two steps
-without chance (`machines/findings`): every loop found is real, longer ones are not looked for.
+Unreachable final states are found exactly, by reachability of the domain with the machine. Only
+rewarding loops of two deterministic steps are searched for (`machines/findings`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from math import inf
 import numpy as np
 
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
-from pdrm.domains.own_worlds import OwnEnvironment
+from pdrm.domains.user_worlds import UserEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, UndefinedMove, warn_caller
-from pdrm.machines.findings import HeadMove, RewardLoop, find_reward_loops
+from pdrm.machines.findings import HeadMove, find_reward_loops
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -23,12 +23,14 @@ from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward
 
 MAX_NODES = 20_000
-"""Heads of a task that are looked at; in larger tasks nothing is said of what is out of reach."""
+"""Maximum number of explored heads. For larger tasks, unreachable states are not reported."""
 
 
 def inspect_task(task: Task) -> list[Finding]:
-    """Warn of what is more often a mistake in a task: events that never come, final states that cannot be reached in this domain,
-    a loop that pays more than ending, rewards that make never ending best, rewards that are all 0.
+    """List likely mistakes in a task.
+
+    These are events that never occur, unreachable final states, a loop that rewards more than
+    ending, rewards for which never ending is best, and rewards that are all 0.
 
     >>> from pdrm.language.loading import parse
     >>> machine = parse('''
@@ -45,55 +47,67 @@ def inspect_task(task: Task) -> list[Finding]:
     >>> [finding.code for finding in inspect_task(Task("maze-5x5", machine))]
     ['W0606']
     """
-    if isinstance(task.domain, OwnEnvironment):
+    if isinstance(task.domain, UserEnvironment):
         return []
-    found = [Finding("W0609", text) for text in task.warnings]
+    findings = [Finding("W0609", text) for text in task.warnings]
     if not largest_reward(task.domain, task.machine):
-        said = f"machine `{task.machine.name}` pays 0 for every step, and so does `{task.name}`"
-        found.append(Finding("W0612", f"{said}: there is nothing to learn"))
+        message = (
+            f"machine `{task.machine.name}` and `{task.name}` give reward 0 for every step: "
+            "there is nothing to learn"
+        )
+        findings.append(Finding("W0612", message))
     if not isinstance(task.domain, FiniteDomain) or not task.machine.final:
-        return found
+        return findings
     try:
         machine = task.pushdown
     except CannotTranslate:
-        return found
-    survey = _survey(task.domain, machine)
-    reached = {state for (_, state), _ in survey}
-    if len(survey) < MAX_NODES:
+        return findings
+    explored = _explore_heads(task.domain, machine)
+    complete = len(explored) < MAX_NODES
+    if complete:
+        reached = {state for (_, state), _ in explored}
         missing = [state for state in task.success if state not in reached]
         for state in missing:
-            said = f"final state `{state}` cannot be reached in `{task.name}`"
-            found.append(Finding("W0608", f"{said}, whatever the agent does"))
+            message = (
+                f"final state `{state}` cannot be reached in `{task.name}`, whatever the agent does"
+            )
+            findings.append(Finding("W0608", message))
         if len(missing) == len(task.success):
-            return found
-    every = [one for actions in survey.values() for effects in actions for one in effects if one]
+            return findings
     final = machine.final
-    ending = max((one.reward for one in every if one.target[1] in final), default=-inf)
-    others = {0.0, *(one.reward for one in every if one.target[1] not in final)}
-    loops = _warn_of_loop(task.domain, survey, ending)
-    may_continue = all(
-        any(all(one and one.target[1] not in final for one in effects) for effects in actions)
-        for actions in survey.values()
+    moves = [move for actions in explored.values() for outcomes in actions for move in outcomes]
+    rewards = [(move.reward, move.target[1] in final) for move in moves if move]
+    ending = max((reward for reward, ends in rewards if ends), default=-inf)
+    continuing = {0.0, *(reward for reward, ends in rewards if not ends)}
+    loops = _warn_of_loop(task.domain, explored, ending)
+    can_continue = all(
+        any(all(move and move.target[1] not in final for move in outcomes) for outcomes in actions)
+        for actions in explored.values()
         if actions
     )
-    if loops or len(survey) >= MAX_NODES or not may_continue:
-        return [*found, *loops]
+    if loops or not complete or not can_continue:
+        return [*findings, *loops]
     limit = task.domain.step_limit
-    on, best = limit * min(others), ending + limit * max(others)
-    if on > best > -inf:
-        said = f"never ending is best: it pays at least {on:g} in an episode of {limit:,} steps"
-        found.append(Finding("W0607", f"{said}, and ending at most {best:g}"))
-    return found
+    lowest = limit * min(continuing)
+    highest = ending + limit * max(continuing)
+    if lowest > highest > -inf:
+        message = (
+            f"never ending is best: its return in an episode of {limit:,} steps is at least "
+            f"{lowest:g}, and ending returns at most {highest:g}"
+        )
+        findings.append(Finding("W0607", message))
+    return findings
 
 
 def warn_of_tasks(*tasks: Task) -> None:
-    r"""Warn of likely mistakes, through Python's own warnings, once for each task. Tasks of the catalogue are skipped.
+    r"""Warn of likely mistakes with `warnings`, once for each task, except catalogue tasks.
 
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as found:
+    >>> machine = "events A B C D\nstart u\nfinal e\notherwise stay 0\nu -> e : D, 1"
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     warn_of_tasks(Task("letter"), Task("letter", "events A B C D\nstart u\nfinal e\notherwise stay 0\nu -> e : D, 1"))
-    >>> [one.message.code for one in found]
+    ...     warn_of_tasks(Task("letter"), Task("letter", machine))
+    >>> [warning.message.code for warning in caught]
     ['W0609', 'W0608']
     """
     for task in tasks:
@@ -104,93 +118,90 @@ def warn_of_tasks(*tasks: Task) -> None:
             warn_caller(TaskWarning(finding))
 
 
-# --- The heads that are reached, exactly
+# --- The reachable heads
 
 _Head = tuple[tuple[int, str], str | None]
-"""A place and a machine state; and the top of the stack."""
+"""An environment state and a machine state; and the top of the stack."""
 _Actions = list[list[HeadMove | None]]
-"""The outcomes of each action; None if the machine has no move there."""
-_Survey = dict[_Head, _Actions]
+"""The outcomes of each action; None if the machine has no move."""
+_Explored = dict[_Head, _Actions]
 
 
-def _survey(domain: FiniteDomain, machine: PushdownRewardMachine) -> _Survey:
-    """The actions at every head of a task that is reached, up to a number of heads."""
-    found: _Survey = {}
+def _explore_heads(domain: FiniteDomain, machine: PushdownRewardMachine) -> _Explored:
+    """The actions at every reachable head of a task, up to MAX_NODES heads."""
+    explored: _Explored = {}
 
-    def moves(head: _Head) -> list[tuple[tuple[int, str], TopSymbols]]:
-        if len(found) == MAX_NODES:
+    def successors(head: _Head) -> list[tuple[tuple[int, str], TopSymbols]]:
+        if len(explored) == MAX_NODES:
             return []
-        found[head] = _act_at(domain, machine, head)
-        every = [one for effects in found[head] for one in effects if one]
-        return [(one.target, one.replacement) for one in every]
+        explored[head] = _list_actions(domain, machine, head)
+        moves = [move for outcomes in explored[head] for move in outcomes if move]
+        return [(move.target, move.replacement) for move in moves]
 
-    arrays, starts = domain.arrays, []
+    arrays = domain.arrays
+    starts = []
     for start in np.flatnonzero(arrays.start_probability > 0):
-        here, label = machine.begin().after, arrays.start_label[start]
-        with suppress(UndefinedMove):  # an episode says so
+        here = machine.begin().after
+        label = arrays.start_label[start]
+        with suppress(UndefinedMove):  # reported when an episode starts
             if label != NO_LABEL and here.state not in machine.final:
                 here = machine.step(here, domain.labels[label]).after
             starts.append(((int(arrays.start_state[start]), here.state), (*here.stack, None)))
-    saturate(moves, starts)
-    return found
+    saturate(successors, starts)
+    return explored
 
 
-def _act_at(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -> _Actions:
-    """The actions at a head: the silent move alone if there is one, and none if the episode has ended."""
-    (place, state), top = head
-    arrays, here = domain.arrays, (state, top)
+def _list_actions(domain: FiniteDomain, machine: PushdownRewardMachine, head: _Head) -> _Actions:
+    """The actions at a head: only the silent move if one applies, none if the episode is over."""
+    (env_state, state), top = head
 
-    def read(there: int, label: Label | None, reward: float) -> HeadMove | None:
-        rule = rule_at(machine, here, label)
+    def read(next_state: int, label: Label | None, reward: float) -> HeadMove | None:
+        rule = rule_at(machine, (state, top), label)
         if rule is None:
             return None
-        after, replacement = replace_top(here, rule)
-        return HeadMove((there, after), replacement, reward + rule.reward, label, rule)
+        after, replacement = replace_top((state, top), rule)
+        return HeadMove((next_state, after), replacement, reward + rule.reward, label, rule)
 
     if state in machine.final:
         return []
-    if rule_at(machine, here, None) is not None:
-        return [[read(place, None, 0.0)]]
-    if arrays.terminal[place]:
+    if rule_at(machine, (state, top), None) is not None:
+        return [[read(env_state, None, 0.0)]]
+    arrays = domain.arrays
+    if arrays.terminal[env_state]:
         return []
     columns = (arrays.next, arrays.label, arrays.reward, arrays.probability)
-    rows = zip(*(column[place].tolist() for column in columns), strict=True)
+    rows = zip(*(column[env_state].tolist() for column in columns), strict=True)
     return [
         [
-            read(there, domain.labels[number], reward)
-            for there, number, reward, chance in zip(*row, strict=True)
-            if chance > 0
+            read(next_state, domain.labels[label], reward)
+            for next_state, label, reward, probability in zip(*row, strict=True)
+            if probability > 0
         ]
         for row in rows
     ]
 
 
-# --- Loops that pay
+# --- Rewarding loops
 
 
-def _find_loops(survey: _Survey) -> list[RewardLoop]:
-    """The loops that pay, of actions with one outcome."""
+def _warn_of_loop(domain: FiniteDomain, explored: _Explored, ending: float) -> list[Finding]:
+    """Warn if the best loop of deterministic actions returns as much as the best final step."""
     moves = {
-        head: [effects[0] for effects in actions if len(effects) == 1 and effects[0]]
-        for head, actions in survey.items()
+        head: [outcomes[0] for outcomes in actions if len(outcomes) == 1 and outcomes[0]]
+        for head, actions in explored.items()
     }
-    return find_reward_loops(moves)
-
-
-def _warn_of_loop(domain: FiniteDomain, survey: _Survey, ending: float) -> list[Finding]:
-    """A warning if the best loop pays as much in an episode as the best of the steps that end the task."""
-    loop = max(_find_loops(survey), key=lambda loop: loop.reward, default=None)
+    loop = max(find_reward_loops(moves), key=lambda loop: loop.reward, default=None)
     if loop is None:
         return []
-    paid = loop.reward * domain.step_limit / len(loop.moves)
-    if paid < ending:
+    total = loop.reward * domain.step_limit / len(loop.moves)
+    if total < ending:
         return []
     start = domain.describe(loop.head[0][0])
-    said = (
-        f"a loop pays more than ending: from {start}, `{loop.word}` pays {loop.reward:g} each time"
-    )
-    in_all = f"{paid:g} in an episode of {domain.step_limit:,} steps"
-    ends = "no step that ends the task was found"
+    comparison = "no step that ends the task was found"
     if ending > -inf:
-        ends = f"the step that ends the task pays {ending:g}"
-    return [Finding("W0606", f"{said}, {in_all}; {ends}", loop.where)]
+        comparison = f"the step that ends the task has reward {ending:g}"
+    message = (
+        f"a loop rewards more than ending: from {start}, `{loop.word}` has reward {loop.reward:g} "
+        f"each time, {total:g} in an episode of {domain.step_limit:,} steps; {comparison}"
+    )
+    return [Finding("W0606", message, loop.where)]

@@ -1,4 +1,5 @@
-"""A user's world in JAX: every network trains there, a run is known by the world, and others refuse it."""
+"""A user's world in JAX: every network trains in it, its record identifies a run, and tables
+refuse it."""
 
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import pdrm
 from pdrm.domains import JaxWorld
 from pdrm.errors import BadDomainSetting, BadRunFolder, DoesNotApply
 from pdrm.learning.run_folder import RunSpec
-from pdrm.product.jax_env.jax_domain import make_key, own_domain
+from pdrm.product.jax_env.jax_domain import make_key, user_domain
 
 ROOM = JaxWorld(
     name="room",
@@ -89,7 +90,7 @@ def test_labels_rewards_and_ends_are_those_of_the_functions():
         reward=lambda before, action, after: after[0],
         terminated=lambda after: after[1] > 0.9,
     )
-    domain = own_domain(world)
+    domain = user_domain(world)
     for start, action in (
         ([0.4, 0.3], [1.0, 0.4]),
         ([0.0, 0.6], [0.0, 5.0]),
@@ -145,4 +146,4 @@ def test_a_run_is_known_by_all_of_its_world():
 )
 def test_functions_that_do_not_fit_together_are_refused(changed):
     with pytest.raises(BadDomainSetting):
-        own_domain(replace(ROOM, **changed))
+        user_domain(replace(ROOM, **changed))

@@ -1,8 +1,8 @@
-"""The product of a domain and a machine in JAX: pure functions over arrays, to be mapped, scanned and compiled.
+"""The product of a domain and a machine in JAX: pure functions of arrays, to vmap, scan and jit.
 
-Read `jax_domain` (a labelled MDP as functions, and random numbers), then `jax_product` (a machine's table on packed stacks, and both
-together). They are equal, step by step, to their readable twins: the domain's arrays, the machine's step
-and `pdrm.wrap`. The deep learners and the benchmarks use all of it.
+Read `jax_domain` (a labelled MDP as functions, and random numbers), then `jax_product` (a machine's
+table on packed stacks, and the product). Both equal their readable twins step by step: the domain's
+arrays, the machine's step and `pdrm.wrap`. The deep learners and the benchmarks use them.
 """
 
 from importlib.util import find_spec

@@ -1,9 +1,10 @@
-"""Labelled MDPs in JAX: finite domains, WaterWorld and a user's `JaxWorld` as pure functions of one environment.
+"""Labelled MDPs in JAX: finite domains, WaterWorld and a user's `JaxWorld` as pure functions.
 
-Functions have no batch axis: the learners map the functions. Randomness inside compiled loops: a key is one 32-bit integer, and numbers
-are hashes of it and their position, a few integer operations that the compiler fuses with the code around them; JAX's own
-generator would be a separate kernel on a GPU. The hash is Wellons' `triple32`; keys of keys are hashes, too. Elsewhere
-`jax.random.key(key)` is used.
+The functions have no batch axis; the learners vmap them. Inside compiled loops a random key is a
+32-bit integer, and random numbers are hashes of the key and their position. These few integer
+operations are fused with the code around them, while JAX's own generator would be a separate kernel
+on a GPU. The hash, also for new keys, is Wellons' `triple32`. Elsewhere `jax.random.key(key)` is
+used.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gymnasium import spaces
 from pdrm.domains import water
 from pdrm.domains.environments import DomainEnv
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, Label
-from pdrm.domains.own_worlds import JaxWorld
+from pdrm.domains.user_worlds import JaxWorld
 from pdrm.errors import BadDomainSetting
 
 Key = jax.Array
@@ -30,11 +31,11 @@ State = Any
 """A pytree of arrays."""
 
 STRIDE = 0x9E3779B9
-"""The golden ratio's fraction: positions are this far apart before they are hashed."""
+"""The golden ratio's fraction: the distance of two positions before they are hashed."""
 
 
 def hash_word(word: jax.Array) -> jax.Array:
-    """A bijection of 32-bit words in which every bit depends on every other."""
+    """Hash a 32-bit word. The hash is a bijection."""
     word = (word ^ (word >> 17)) * jnp.uint32(0xED5AD4BB)
     word = (word ^ (word >> 11)) * jnp.uint32(0xAC4C1B51)
     word = (word ^ (word >> 15)) * jnp.uint32(0x31848BAB)
@@ -42,7 +43,7 @@ def hash_word(word: jax.Array) -> jax.Array:
 
 
 def key_of(key: Key, number: jax.Array | int) -> Key:
-    """The key with this number below a key; for an array of numbers, as many keys.
+    """Derive a key from a key and a number, or one key for each number of an array.
 
     >>> int(key_of(jnp.uint32(1), 2)) == int(key_of(jnp.uint32(1), jnp.arange(3))[2])
     True
@@ -54,7 +55,7 @@ def key_of(key: Key, number: jax.Array | int) -> Key:
 
 
 def uniforms(key: Key, count: int) -> jax.Array:
-    """[count] numbers in [0, 1), float32, multiples of 2^-24."""
+    """[count] random numbers in [0, 1), float32, multiples of 2^-24."""
     words = hash_word(key + jnp.uint32(STRIDE) * jnp.arange(1, count + 1, dtype=jnp.uint32))
     numbers: jax.Array = (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
     return numbers
@@ -72,7 +73,7 @@ class DomainStep(NamedTuple):
     label: jax.Array
     """int32: position in `labels`."""
     reward: jax.Array
-    """The environment's own."""
+    """The environment's reward."""
     terminated: jax.Array
 
 
@@ -87,22 +88,22 @@ class JaxDomain:
 
     labels: tuple[Label, ...]
     start: Callable[[Key], tuple[State, jax.Array]]
-    """key -> a first state, and the number of its label (-1: none)."""
+    """key -> an initial state, and the number of its label (-1: none)."""
     step: Callable[[State, jax.Array, Key], DomainStep]
     """state, action, key -> the result of the step."""
     observe: Callable[[State], jax.Array]
     """state -> a vector of float32."""
     observation_size: int
     actions: int
-    """Their number; 0 if an action is a vector."""
+    """The number of actions; 0 if actions are vectors."""
     action_size: int = 0
-    """Numbers of an action that is a vector, each in [-1, 1]."""
+    """The length of an action that is a vector, with numbers in [-1, 1]."""
     step_limit: Any
     """Steps after which an episode is truncated."""
 
 
 def water_domain(world: water.WaterWorld) -> JaxDomain:
-    """WaterWorld; its numbers may be traced, so that boxes of several sizes run in one program."""
+    """WaterWorld. Its numbers can be traced, so one program can run boxes of several sizes."""
 
     def start(key: Key) -> tuple[State, jax.Array]:
         return water.begin(world, uniforms(key, water.START_NUMBERS), jnp), jnp.int32(NO_LABEL)
@@ -128,36 +129,36 @@ def water_domain(world: water.WaterWorld) -> JaxDomain:
 
 
 def check_world(world: JaxWorld) -> None:
-    """Raise unless the functions of a user's world fit together; JAX traces them, and runs nothing."""
+    """Trace the functions of a user's world, without running them, and check their shapes."""
 
     def try_step(key: Key) -> tuple[State, State, jax.Array, jax.Array]:
         action = jnp.zeros(world.action_size) if world.action_size else jnp.int32(0)
         state = world.reset(key)
         after = world.step(state, action, key)
-        label, seen = world.label(state, action, after), world.observe(state)
-        return state, after, jnp.asarray(label), jnp.asarray(seen)
+        label = jnp.asarray(world.label(state, action, after))
+        return state, after, label, jnp.asarray(world.observe(state))
 
     try:
-        state, after, label, seen = jax.eval_shape(try_step, jax.random.key(0))
+        state, after, label, observed = jax.eval_shape(try_step, jax.random.key(0))
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         fix = "write it with jax.numpy, without `if` on values: jnp.where(hit, 1.0, 0.0)"
         raise BadDomainSetting(f"`{world.name}` cannot be traced: {reason}", fix=fix) from error
-    begun, stepped = (
-        jax.tree.map(lambda one: (one.shape, one.dtype.name), part) for part in (state, after)
+    before_shape, after_shape = (
+        jax.tree.map(lambda array: (array.shape, array.dtype.name), part) for part in (state, after)
     )
-    for name, found, wanted in (
+    for name, actual, expected in (
         ("label", label.shape, (len(world.events),)),
-        ("observe", seen.shape, (world.observation_size,)),
-        ("step", stepped, begun),
+        ("observe", observed.shape, (world.observation_size,)),
+        ("step", after_shape, before_shape),
     ):
-        if found != wanted:
-            fault = f"`{name}` of `{world.name}` returns an array of shape {found}"
-            raise BadDomainSetting(fault, fix=f"return one of shape {wanted}")
+        if actual != expected:
+            fault = f"`{name}` of `{world.name}` returns an array of shape {actual}"
+            raise BadDomainSetting(fault, fix=f"return one of shape {expected}")
 
 
-def own_domain(world: JaxWorld) -> JaxDomain:
-    """A user's world."""
+def user_domain(world: JaxWorld) -> JaxDomain:
+    """A user's `JaxWorld`."""
     check_world(world)
     bits = 1 << jnp.arange(len(world.events))
 
@@ -186,23 +187,23 @@ def own_domain(world: JaxWorld) -> JaxDomain:
 
 
 def finite_domain(domain: FiniteDomain) -> JaxDomain:
-    """A finite domain, its state observed one-hot."""
+    """A finite domain, with one-hot observations of its state."""
     arrays: Any = jax.tree.map(jnp.asarray, domain.arrays)
     reward = jnp.float32(domain.arrays.reward)
-    up_to = jnp.float32(domain.arrays.probability.cumsum(axis=2))
-    start_up_to = jnp.float32(domain.arrays.start_probability.cumsum())
+    cumulated = jnp.float32(domain.arrays.probability.cumsum(axis=2))
+    start_cumulated = jnp.float32(domain.arrays.start_probability.cumsum())
 
     def pick(sums: jax.Array, key: Key) -> jax.Array:
         return jnp.minimum((uniforms(key, 1)[0] >= sums).sum(), (sums < sums[-1]).sum())
 
     def start(key: Key) -> tuple[State, jax.Array]:
-        chosen = pick(start_up_to, key)
-        return arrays.start_state[chosen], arrays.start_label[chosen]
+        start = pick(start_cumulated, key)
+        return arrays.start_state[start], arrays.start_label[start]
 
     def step(state: State, action: jax.Array, key: Key) -> DomainStep:
-        place = (state, action, pick(up_to[state, action], key))
-        there = arrays.next[place]
-        return DomainStep(there, arrays.label[place], reward[place], arrays.terminal[there])
+        index = (state, action, pick(cumulated[state, action], key))
+        after = arrays.next[index]
+        return DomainStep(after, arrays.label[index], reward[index], arrays.terminal[after])
 
     return JaxDomain(
         labels=domain.labels,
@@ -216,12 +217,13 @@ def finite_domain(domain: FiniteDomain) -> JaxDomain:
 
 
 class JaxWorldEnv(DomainEnv):
-    """A `JaxWorld` as a Gymnasium environment: for manual stepping, episodes moment by moment, and third-party agents."""
+    """A `JaxWorld` as a Gymnasium environment, for manual stepping and third-party agents."""
 
     def __init__(self, world: JaxWorld) -> None:
         super().__init__(world.step_limit)
-        self.domain = own_domain(world)
-        self._step, self._start = jax.jit(self.domain.step), jax.jit(self.domain.start)
+        self.domain = user_domain(world)
+        self._step = jax.jit(self.domain.step)
+        self._start = jax.jit(self.domain.start)
         self.observation_space = spaces.Box(-np.inf, np.inf, (world.observation_size,), np.float32)
         self.action_space: spaces.Space[Any] = spaces.Box(-1, 1, (world.action_size,), np.float32)
         if world.actions:
@@ -233,9 +235,10 @@ class JaxWorldEnv(DomainEnv):
         self.label = None
 
     def advance(self, action: Any) -> tuple[float, bool]:
-        stepped = self._step(self.state, action, key_of(self._key, self.steps + 1))
-        self.state, self.label = stepped.state, self.domain.labels[int(stepped.label)]
-        return float(stepped.reward), bool(stepped.terminated)
+        result = self._step(self.state, action, key_of(self._key, self.steps + 1))
+        self.state = result.state
+        self.label = self.domain.labels[int(result.label)]
+        return float(result.reward), bool(result.terminated)
 
     def observe(self) -> npt.NDArray[np.float32]:
         return np.asarray(self.domain.observe(self.state), np.float32)

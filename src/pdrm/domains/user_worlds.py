@@ -1,8 +1,9 @@
-"""Worlds of your own: a Gymnasium environment with a labelling function, its transition table as a finite domain, or functions in JAX.
+"""User environments: a labelling function, domains from Gymnasium's tables, and worlds in JAX.
 
-`pdrm.wrap` and `from_gymnasium` call labelling functions alike: `labels(observation, action, next_observation, info)`
-returns the names of the events that are true after a step, and finds the environment itself as `info["env"]`. The word
-"info" instead of a function reads `info["label"]`, for environments that say the label themselves.
+`pdrm.wrap` and `from_gymnasium` call labelling functions in the same way:
+`labels(observation, action, next_observation, info)` returns the names of the events that are true
+after a step, and `info["env"]` is the environment itself. The word "info" instead of a function
+reads `info["label"]`, for environments that report labels themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def check_function(setting: str, function: object, call: str) -> None:
 
 
 def read_label(events: object, known: Label = frozenset()) -> Label:
-    """The label that a labelling function returned. Sets of known events need no second look."""
+    """Validate the return value of a labelling function (fast path: a set of known events)."""
     if isinstance(events, set | frozenset) and events <= known:
         return frozenset(events)
     if (
@@ -54,16 +55,16 @@ def read_label(events: object, known: Label = frozenset()) -> Label:
 def labels_in_info(
     _observation: object, _action: object, _next: object, info: Mapping[str, Any]
 ) -> Collection[str]:
-    """The label of a step that the environment itself reports."""
+    """The label of a step, as reported by the environment."""
     if "label" not in info:
         fault = 'labels="info" reads info["label"], and the environment\'s info has no such entry'
         raise BadLabel(fault, fix=f"give a function: {STEP_CALL} -> set of events")
-    found: Collection[str] = info["label"]
-    return found
+    label: Collection[str] = info["label"]
+    return label
 
 
 def name_function(function: object) -> str:
-    """A function's name for messages, and the place of its source, if that is known.
+    """A function's name for messages, with the location of its source if available.
 
     >>> name_function(print)
     '`print`'
@@ -73,31 +74,23 @@ def name_function(function: object) -> str:
     return name if code is None else f"{name} ({Path(code.co_filename).name}:{code.co_firstlineno})"
 
 
-# --- An environment of your own as the domain of a task
+# --- A Gymnasium environment as the domain of a task
 
 
 @dataclass(frozen=True, slots=True)
-class OwnEnvironment:
-    """A Gymnasium environment that is made when it is needed. It has no table, so only agents that step it can learn there."""
+class UserEnvironment:
+    """A Gymnasium environment, created on demand. Without a table, agents can only step it."""
 
     name: str
     make: Callable[[], gymnasium.Env[Any, Any]]
     settings: Mapping[str, Any]
-    """Arguments of `pdrm.wrap` that belong to the task, `labels` among them."""
-
-    @property
-    def step_limit(self) -> int:
-        """The step limit of the environment's specification, or 0 if it has none."""
-        env = self.make()
-        limit = None if env.spec is None else env.spec.max_episode_steps
-        env.close()
-        return limit or 0
+    """Arguments of `pdrm.wrap` that belong to the task, including `labels`."""
 
 
-# --- A domain from any Gymnasium environment that exposes its transition table `P` (FrozenLake, Taxi, CliffWalking)
+# --- A domain from a Gymnasium environment with a transition table `P` (FrozenLake, Taxi, ...)
 #
-# `P[state][action]` lists (probability, next state, reward, terminated). States keep their numbers; if one ends the episode on
-# one way in and not on another, a copy of it, numbered after the others, stands for the end (see `from_outcomes`).
+# `P[state][action]` lists (probability, next state, reward, terminated). States keep their numbers,
+# except for the copies of states that only some transitions terminate (see `from_outcomes`).
 
 Row = list[tuple[float, int, float, bool]]
 HARMLESS = (
@@ -111,10 +104,10 @@ HARMLESS = (
 
 
 def check_weight(weight: object) -> float:
-    """The weight of an environment's own reward."""
+    """Validate the weight of an environment's reward."""
     if isinstance(weight, bool) or not isinstance(weight, Real) or not isfinite(weight):
         fault = f"reward_weight is {weight!r}, but must be a finite number"
-        raise BadSetting(fault, fix="reward_weight=0 leaves the environment's own reward out")
+        raise BadSetting(fault, fix="use reward_weight=0 to ignore the environment's reward")
     return float(weight)
 
 
@@ -136,20 +129,22 @@ def from_gymnasium(
 
     Args:
         env: The environment.
-        labels: `labels(state, action, next_state, info)` returns the set of events true after a step, as for
-            `pdrm.wrap`. `info` is `{"env": env}`, and `env.unwrapped.s` is the next state.
-        name: The domain's name (default: the environment's).
+        labels: `labels(state, action, next_state, info)` returns the set of events true after a
+            step, as for `pdrm.wrap`. `info` is `{"env": env}`, and `env.unwrapped.s` is the next
+            state.
+        name: The name of the domain (default: the environment's).
         step_limit: Steps after which an episode is truncated (default: the environment's).
         start: The probability of each state at reset (default: the environment's).
         events: The events, in order (default: those of the labels, sorted).
         actions: The names of the actions (default: numbers).
-        state_names: The names of the states, or a function from a state to its name (default: numbers).
-        reward_weight: The factor of the environment's own reward. With 0 only the machine pays.
+        state_names: The names of the states, or a function from a state to its name (default:
+            numbers).
+        reward_weight: The factor of the environment's reward; 0 leaves only the machine's.
         ignore_end: Continue episodes when the environment would end them.
-        picture: How to draw the states.
+        picture: The pictures of the states.
 
     Returns:
-        The domain. `dataclasses.replace` sets its other fields, such as `machine`, `lowest` and `highest`.
+        The domain. `dataclasses.replace` sets its other fields, such as `machine` and `highest`.
 
     >>> import gymnasium
     >>> lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
@@ -161,40 +156,41 @@ def from_gymnasium(
     check_function("labels", labels, "labels(state, action, next_state, info)")
     weight = check_weight(reward_weight)
     spec = getattr(env, "spec", None)
-    called = name or (type(env).__name__ if spec is None else spec.id)
-    table = _read_table(env, called)
+    domain_name = name or (type(env).__name__ if spec is None else spec.id)
+    bare = getattr(env, "unwrapped", env)
+    table = _read_table(bare, domain_name)
     limit = spec.max_episode_steps if step_limit is None and spec is not None else step_limit
     if limit is None:
-        raise BadDomainSetting(f"{called} has no step limit of its own", fix="give `step_limit`")
-    begin = _find_starts(env, called) if start is None else start
-    count = range(len(table))
-    named = map(state_names, count) if callable(state_names) else state_names or count
-    states = dict(enumerate(map(str, named)))
-    acts = tuple(actions or map(str, range(len(table[0]))))
+        raise BadDomainSetting(f"{domain_name} has no step limit", fix="give `step_limit`")
+    starts = _find_starts(bare, domain_name) if start is None else start
+    numbers = range(len(table))
+    names = map(state_names, numbers) if callable(state_names) else state_names or numbers
+    states = dict(enumerate(map(str, names)))
+    action_names = tuple(actions or map(str, range(len(table[0]))))
     shape = len(table), len(table[0])
-    if (len(states), len(acts)) != shape:
-        fault = "{} has {} states and {} actions".format(called, *shape)
+    if (len(states), len(action_names)) != shape:
+        fault = "{} has {} states and {} actions".format(domain_name, *shape)
         raise BadDomainSetting(fault, fix="give a name for each")
     label = _label_steps(env, labels, table)
 
     def outcomes(state: int, action: int) -> list[Outcome]:
         return [
             Outcome(
-                there,
+                after,
                 chance,
-                label[state, action, there],
-                weight * pay if weight else 0.0,
-                ends and not ignore_end,
+                label[state, action, after],
+                weight * reward if weight else 0.0,
+                terminated and not ignore_end,
             )
-            for chance, there, pay, ends in table[state][action]
+            for chance, after, reward, terminated in table[state][action]
         ]
 
     return from_outcomes(
-        called,
+        domain_name,
         states,
-        acts,
+        action_names,
         outcomes,
-        [Start(state, chance) for state, chance in begin.items() if chance > 0],
+        [Start(state, chance) for state, chance in starts.items() if chance > 0],
         events=sorted(frozenset().union(*label.values())) if events is None else events,
         step_limit=limit,
         picture=picture,
@@ -202,12 +198,15 @@ def from_gymnasium(
 
 
 def _check_wrappers(env: Any) -> None:
-    """Raise if something around the environment would be lost: its table is read, and no wrapper is asked."""
+    """Raise if a wrapper would be ignored: only the table `P` of the bare environment is read."""
     while "env" in getattr(env, "__dict__", {}):
         kind = type(env)
         if kind.__name__ not in HARMLESS:
-            fault = f"{kind.__name__} is around the environment, and its effect is not in the table `P` that is read"
-            fix = "give `env.unwrapped`; `reward_weight`, `labels` and the machine's rules can say much of what a wrapper does"
+            fault = f"the wrapper {kind.__name__} has no effect on the table `P`, which is read"
+            fix = (
+                "give `env.unwrapped`, and try `reward_weight`, `labels` or rules of the machine "
+                "instead of the wrapper"
+            )
             raise BadDomainSetting(fault, fix=fix)
         env = env.env
 
@@ -215,73 +214,76 @@ def _check_wrappers(env: Any) -> None:
 def _label_steps(
     env: Any, labels: LabelFunction, table: Sequence[Sequence[Row]]
 ) -> dict[tuple[int, int, int], Label]:
-    """The label of each (state, action, next state). `env.unwrapped.s` is the next state, as for `pdrm.wrap` after a step."""
+    """Label each (state, action, next state); `env.unwrapped.s` is the next state meanwhile."""
     bare = getattr(env, "unwrapped", env)
     before = getattr(bare, "s", None)
-    found = dict[tuple[int, int, int], Label]()
-    step = 0, 0, 0
+    label_of = dict[tuple[int, int, int], Label]()
+    step = (0, 0, 0)
     try:
         for state, row in enumerate(table):
             for action, cell in enumerate(row):
-                for _, there, _, _ in cell:
-                    step = state, action, there
-                    if step not in found:
-                        bare.s = there
-                        found[step] = read_label(labels(*step, {"env": env}))
+                for _, after, _, _ in cell:
+                    step = (state, action, after)
+                    if step not in label_of:
+                        bare.s = after
+                        label_of[step] = read_label(labels(*step, {"env": env}))
     except Exception as error:
-        said = "state {}, action {}, next state {}".format(*step)
-        error.add_note(f"pdrm: {said} of {env}, labelled by {name_function(labels)}")
+        where = "state {}, action {}, next state {}".format(*step)
+        error.add_note(f"pdrm: {where} of {env}, labelled by {name_function(labels)}")
         raise
     finally:
         bare.s = before
-    return found
+    return label_of
 
 
-def _read_table(env: Any, name: str) -> list[list[Row]]:
-    """The rows of `P`, by state and action, made of dicts or of lists."""
-    found = getattr(getattr(env, "unwrapped", env), "P", None)
-    if found is None:
-        fix = "give one environment that has it; put the machine on another with pdrm.wrap"
+def _read_table(bare: Any, name: str) -> list[list[Row]]:
+    """Read `P`, made of dicts or lists, as rows by state and action."""
+    source = getattr(bare, "P", None)
+    if source is None:
+        fix = "give an environment with a table `P`, or use pdrm.wrap"
         raise NoTransitionTable(f"{name} has no transition table `P`", fix=fix)
 
     def read(cell: Any) -> Row:
         return [
-            (chance, int(there), reward, terminated)
-            for chance, there, reward, terminated in cell
+            (chance, int(after), reward, terminated)
+            for chance, after, reward, terminated in cell
             if chance > 0
         ]
 
     try:
-        rows = [found[state] for state in range(len(found))]
+        rows = [source[state] for state in range(len(source))]
         table = [[read(row[action]) for action in range(len(rows[0]))] for row in rows]
         fits = bool(table[0]) and all(len(row) == len(rows[0]) for row in rows)
     except (KeyError, IndexError, TypeError, ValueError):
         fits = False
     if not fits:
         fault = f"{name}: `P` is not a transition table"
-        fix = "P[state][action] = [(probability, next state, reward, terminated), …], both numbered from 0, the same actions in every state"
+        fix = (
+            "P[state][action] = [(probability, next state, reward, terminated), …], both numbered "
+            "from 0, the same actions in every state"
+        )
         raise NoTransitionTable(fault, fix=fix)
     return table
 
 
-def _find_starts(env: Any, name: str) -> dict[int, float]:
-    """The environment's own start distribution."""
-    given = getattr(getattr(env, "unwrapped", env), "initial_state_distrib", None)
-    if given is None:
-        fault = f"{name} does not say where it starts"
+def _find_starts(bare: Any, name: str) -> dict[int, float]:
+    """The environment's distribution of initial states."""
+    distribution = getattr(bare, "initial_state_distrib", None)
+    if distribution is None:
+        fault = f"{name} has no distribution of initial states"
         raise BadDomainSetting(fault, fix="give `start={state: probability, …}`")
-    return dict(enumerate(map(float, given)))
+    return dict(enumerate(map(float, distribution)))
 
 
-# --- A world in JAX, for networks: functions of one environment, which the learners map over thousands of them and compile
-# together with the machine
+# --- A world in JAX, for networks: functions of a single environment, which the learners vmap and
+# compile together with the machine
 
 Array = Any
-"""An array of JAX, or a number."""
+"""A JAX array or a number."""
 State = Any
-"""Whatever a state is: a tree of JAX arrays."""
+"""A pytree of JAX arrays."""
 MAX_EVENTS = 12
-"""Each set of events is a column of the compiled machine, so that their number doubles with each event."""
+"""Maximum number of events. Each event doubles the columns of the compiled machine's table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -307,25 +309,25 @@ class JaxWorld:
     name: str
     events: tuple[str, ...]
     reset: Callable[[Array], State]
-    """`reset(key)`: a first state. `key` is a key of `jax.random`."""
+    """`reset(key)`: an initial state. `key` is a key of `jax.random`."""
     step: Callable[[State, Array, Array], State]
     """`step(state, action, key)`: the next state."""
     label: Callable[[State, Array, State], Array]
-    """`label(before, action, after)`: which of `events` are true after the step, as an array of booleans."""
+    """`label(before, action, after)`: for each of `events`, True if it is true after the step."""
     observe: Callable[[State], Array]
     """`observe(state)`: the vector that the networks see."""
     observation_size: int
-    """Numbers in that vector."""
+    """The length of that vector."""
     actions: int = 0
-    """The number of actions; 0 if an action is a vector."""
+    """The number of actions; 0 if actions are vectors."""
     action_size: int = 0
-    """Numbers of an action that is a vector, each in [-1, 1]."""
+    """The length of an action that is a vector, with numbers in [-1, 1]."""
     step_limit: int = 1_000
     """Steps after which an episode is truncated."""
     reward: Callable[[State, Array, State], Array] | None = None
-    """`reward(before, action, after)`: the world's own reward (default: none)."""
+    """`reward(before, action, after)`: the world's reward (default: 0)."""
     terminated: Callable[[State], Array] | None = None
-    """`terminated(state)`: the world itself ends the episode (default: never)."""
+    """`terminated(state)`: True if the world ends the episode (default: never)."""
 
     def __post_init__(self) -> None:
         if len(self.events) > MAX_EVENTS:
@@ -333,17 +335,17 @@ class JaxWorld:
             raise BadDomainSetting(fault, fix=f"use at most {MAX_EVENTS} events")
         if (self.actions > 0) == (self.action_size > 0):
             fault = f"`{self.name}` needs either `actions` or `action_size`"
-            fix = "actions=4 if they are numbered, action_size=2 if not"
+            fix = "give actions=4 for numbered actions, or action_size=2 for vectors"
             raise BadDomainSetting(fault, fix=fix)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its fields by name."""
+        """The fields by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """Every set of events; the bits of a label's position say which are in it."""
+        """Every set of events. The bits of a label's index are its events."""
         return tuple(
             frozenset(event for bit, event in enumerate(self.events) if position >> bit & 1)
             for position in range(1 << len(self.events))
