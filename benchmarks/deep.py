@@ -24,7 +24,7 @@ from benchmarks import Figures, OnProgress
 from pdrm.domains.environments import WaterEnv
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import MissingPackage
-from pdrm.learning.agents import PPO, Deep
+from pdrm.learning.agents import PPO
 from pdrm.learning.deep.algorithm import Envs, action_keys, begin_envs, step_envs
 from pdrm.learning.deep.deep_training import DeepTraining, make_algorithm
 from pdrm.product.jax_env.jax_domain import make_key, uniforms, water_domain
@@ -118,7 +118,7 @@ def seconds_of(burst: Callable[[], object]) -> float:
 def random_speed(n_envs: int) -> float:
     """Random steps of the product per second: the best of some bursts."""
     product = water_product()
-    envs = jax.jit(lambda: begin_envs(product, Deep(n_envs=n_envs, staggered=True), make_key(0)))()
+    envs = jax.jit(lambda: begin_envs(product, PPO(n_envs=n_envs, staggered=True), make_key(0)))()
     walk = jax.jit(partial(_walk, product, RANDOM_STEPS), donate_argnums=0)
 
     def burst() -> float:
@@ -165,7 +165,7 @@ def measure_ppo(n_envs: int) -> Figures:
         burst = burst_of(training, ROUNDS)
         burst()
         seconds = min(seconds_of(burst) for _ in range(ROUNDS))
-        taken.append(seconds / ROUNDS / training.algorithm.steps_per_iteration)
+        taken.append(seconds / ROUNDS / training.algorithm.settings.steps_per_iteration)
         figures[f"many_ppo_steps_per_s_{n_envs}_envs_{epochs}_epochs"] = 1 / taken[-1]
     slope, begin = np.polyfit(EPOCHS, taken, 1)
     figures[f"many_ppo_collect_ns_{n_envs}_envs"] = float(begin) * 1e9
@@ -205,7 +205,7 @@ def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
     training = water_training(given)
     burst = burst_of(training, 1)
     peer = sb3_ppo(PPO.like_sb3(**given).resolved())
-    steps = training.algorithm.steps_per_iteration
+    steps = training.algorithm.settings.steps_per_iteration
     burst()
     turns = max(1, round(NOTICEABLE / seconds_of(burst)))
     ours: list[float] = []

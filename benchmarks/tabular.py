@@ -21,7 +21,7 @@ from benchmarks.pycrm_letter import peer_agent
 from pdrm.domains.finite_domain import FiniteDomain, from_arrays
 from pdrm.learning.agents import Counterfactuals, CpRM, QLearning
 from pdrm.learning.protocol import Until
-from pdrm.learning.settings import MOST
+from pdrm.learning.settings import MAX_COUNT
 from pdrm.learning.tabular.learner import QLearner, make_learner
 from pdrm.product.wrapping import wrap
 from pdrm.task import Task
@@ -35,7 +35,7 @@ WAVE = 4
 WRAP_BURSTS, WRAP_STEPS = 60, 500
 
 LETTER: dict[str, Any] = {
-    "episodes": MOST,
+    "episodes": MAX_COUNT,
     "learning_rate": 0.01,
     "epsilon": 0.01,
     "epsilon_decay": 1.0,

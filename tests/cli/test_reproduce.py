@@ -180,7 +180,7 @@ def test_ctrl_c_leaves_everything_to_resume(study, tmp_path):
         _, said = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "the same command resumes" in said
-        assert said.count("stopping after the next test") == (1 if workers == 1 else 0)
+        assert said.count("stopping after the next evaluation") == (1 if workers == 1 else 0)
         assert "Traceback" not in said
         assert list(out.glob("runs/*/checkpoint.npz"))
         run_study(load_study(study), out)

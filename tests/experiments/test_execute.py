@@ -34,8 +34,8 @@ from pdrm.learning.execution import (
     in_batches,
     train_all,
 )
-from pdrm.learning.run_folder import RunSpec, begin, write_progress
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_folder import RunSpec, start_run, write_progress
+from pdrm.learning.run_loop import train_batch
 from pdrm.progress import COMPILING, duration
 from pdrm.task import Task
 from tests.experiments.small import files, small_study
@@ -116,7 +116,7 @@ def test_leftovers_of_a_killed_process_are_removed(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / ".policy.npz.x8f3").write_bytes(b"half a policy")
-    execute([spec], [folder])
+    train_batch([spec], [folder])
     assert sorted(path.name for path in folder.iterdir()) == [
         "curve.csv", "policy.json", "policy.npz", "result.json", "spec.json", "timing.json",
     ]  # fmt: skip
@@ -165,7 +165,7 @@ class Deadly:
             if multiprocessing.parent_process() is not None:
                 mark.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
-        return begin(CpRM(episodes=20), task, seed)
+        return start_run(CpRM(episodes=20), task, seed)
 
 
 @pytest.mark.parametrize("times", [1, MAX_DEATHS])
@@ -302,7 +302,7 @@ def test_waiting_for_the_compiler_is_explained(tmp_path):
     planned = PlannedRun(RunSpec(Task("maze-5x5"), QLearning(episodes=10), 0), "one")
     display = Display([planned], tmp_path)
     assert COMPILING not in display.look()[1]
-    display.began -= 60
+    display.start_time -= 60
     assert COMPILING in display.look()[1]
     (tmp_path / planned.spec.name).mkdir()
     write_progress(tmp_path / planned.spec.name, 0.1, 0.5)
@@ -320,7 +320,7 @@ def test_the_remaining_time_is_estimated_from_finished_and_partial_runs(tmp_path
         folder.mkdir()
         write_progress(folder, 1, 0.5)
     display = Display(runs, tmp_path)
-    display.began -= 60
+    display.start_time -= 60
     assert "left" not in display.look()[1]
     folders[2].mkdir()
     write_progress(folders[2], 0.5, 0.5)

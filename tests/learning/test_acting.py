@@ -1,4 +1,5 @@
-"""Acting by hand: one loop serves every policy, table or network, in the environment that a task is; what cannot be is refused."""
+"""Manual stepping: one loop works for every policy, table or network, in the environment of a
+task."""
 
 from dataclasses import replace
 
@@ -104,7 +105,8 @@ go -> done : door, [1] / [-1], 1
 
 
 def test_policies_over_counters_act_on_the_stack_that_an_environment_shows(task):
-    """Whether they count, or simulate a stack: the same action as with the counters of the automaton itself."""
+    """The action is the same as with the counters of the automaton, which counts or simulates a
+    stack."""
     own = pdrm.Task(task.finite, ONE_COUNTER)
     for where, agent in (
         (pdrm.Task("letter"), "cra-cql"),
@@ -149,7 +151,7 @@ def test_a_policy_over_counters_says_what_it_must_be_shown(tmp_path):
     assert load_policy(file).act(shown) == run.policy.act(shown), (
         "the file names the domain and the machine"
     )
-    with pytest.raises(WrongPolicy, match="does not know of what stack"):
+    with pytest.raises(WrongPolicy, match="has no machine with a stack"):
         replace(run.policy, task=None).act(shown)
     two = ONE_COUNTER.replace("counters 1", "counters 2").replace("[-] / [+1]", "[-, -] / [+1, 0]")
     two = pdrm.Task(GRID, two.replace("[1] / [-1]", "[1, -] / [-1, 0]"))
@@ -192,7 +194,7 @@ def test_states_may_be_called_what_the_domain_calls_them(task, runs):
             with pytest.raises(WrongPolicy):
                 policy.act(wrong, "go", ("#",))
     alone = replace(runs["q"].policy, task=None)
-    with pytest.raises(WrongPolicy, match="does not know what its domain calls them"):
+    with pytest.raises(WrongPolicy, match="has no domain with names of states"):
         alone.act((1, 2), "go", ("#",))
 
 

@@ -1,4 +1,5 @@
-"""Agents are settings: wrong values are refused when they are set, defaults are the paper's, words are read by the fields."""
+"""Agents are settings: invalid values are refused, defaults are the paper's, and fields parse
+text."""
 
 from dataclasses import fields
 

@@ -1,4 +1,5 @@
-"""Q-learning and CQL over counting automata: the kernel equals the readable learner, and budgets of operations cut alike."""
+"""Q-learning and CQL over counting automata: kernel and readable learner are equal, also with
+budgets."""
 
 import numpy as np
 import pytest
@@ -23,12 +24,12 @@ MAZE = pushdown_to_counting(catalogue("treasure-maze"))
 
 
 def table(training):
-    """What was learnt, by what is seen: environment state, machine state, counters."""
+    """The learnt table by environment state, machine state and counters."""
     return rows_of(training.policy().q_table)
 
 
 def both(where, machine, settings, episodes, seed=5):
-    """The two learners after some episodes, and the readable one's generators."""
+    """Both learners after some episodes, and the random state of the readable one."""
     training = QLearner(where, machine, FullStack(), settings, seed)
     training.advance(Until(episodes=episodes))
     rng_state = seed_streams(seed, 2)
@@ -78,7 +79,10 @@ def test_maze_under_a_budget_of_operations(operations, choice, budget):
 
 @pytest.mark.parametrize(("operations", "steps"), [(2, 0), (30, 0), (5_000, 3 * 8)])
 def test_the_label_at_reset_counts(operations, steps):
-    """DeliverWorld's first label pushes a whole sequence of deliveries: where that is too much to count, nothing happens."""
+    """DeliverWorld's first label pushes a whole sequence of deliveries.
+
+    If it exceeds the budget, it is not read.
+    """
     settings = q_settings(operations_per_episode=operations, step_limit=8, test_episodes=2)
     _, few = deliver_tasks(*sequences_of(catalogue("deliver-four")))
     found = both(few.finite, pushdown_to_counting(few.pushdown), settings, 3)
@@ -111,7 +115,7 @@ def test_counterfactuals_use_every_vector_observed_and_learn_the_same_task_as_th
 
 
 def test_automaton_and_machine_of_the_letters_pay_alike():
-    """Over the labels that LetterEnv can emit: A until B shows, then no more A."""
+    """For the labels that LetterEnv can emit: A until B shows, then no more A."""
     generator = np.random.default_rng(3)
     stack, counter = catalogue("letter"), catalogue("letter-cra")
     for _ in range(200):

@@ -1,5 +1,6 @@
-"""The wall-clock limit: kernel and readable learner are cut at the same update by a clock that counts updates, and by a real
-clock episodes take about as long as they may. And where an episode is cut, what really happened is learnt all the same."""
+"""The wall-clock limit: with a clock that counts updates, kernel and readable learner stop at
+the same update. With a real clock, episodes take about the given time. The last real step is
+always learnt."""
 
 import time
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.learner import HierarchicalLearner, QLearner, make_learner
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines.conversions import pushdown_to_counting
-from pdrm.paper.paper_agents import READ, PaperQLearning
+from pdrm.paper.paper_agents import PAPER_AGENTS, PaperQLearning
 from pdrm.product.observation import FullStack, TopK
 from pdrm.task import Task
 from tests.properties.learners import q_settings
@@ -28,24 +29,24 @@ COUNTING = pushdown_to_counting(catalogue("treasure-maze"))
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch):
-    monkeypatch.setattr(learner, "EVERY", 1)
+    monkeypatch.setattr(learner, "UPDATES_PER_CLOCK_CHECK", 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TimedHierarchical(Hierarchical):
-    """With the kernel's clock."""
+    """The hierarchical agent with a time limit."""
 
     seconds_per_episode: float | None = None
 
 
 def timed_by_updates(training):
-    """Every update takes a second, and the clock is read after each step."""
+    """Replace the clock: every update takes a second."""
     training._now = lambda: float(training.progress["updates"][0])
     return training
 
 
 def learnt(training):
-    """The tables as the readable learner has them; counters are written as symbols."""
+    """The learnt table as in the readable learner, with counters as symbols."""
     table = training.policy().q_table
     rows = (table.seen(row) for row in range(len(table)))
     return {
@@ -55,7 +56,7 @@ def learnt(training):
 
 
 class Counting(ReadableQLearning):
-    """Its clock counts the updates of the episode."""
+    """A learner whose clock counts updates."""
 
     def episode(self):
         self.updates, self.now = 0, lambda: float(self.updates)
@@ -88,7 +89,7 @@ def test_kernel_and_readable_learner_are_cut_alike(machine, view, choice, budget
 
 
 class CountingHierarchical(ReadableHierarchical):
-    """Its clock counts the updates of the episode, as the kernel does: one an option, and the meta-policy's."""
+    """A learner whose clock counts the updates of options and of the meta-policy."""
 
     def episode(self):
         self.updates, self.now = 0, lambda: float(self.updates)
@@ -129,7 +130,7 @@ TASKS = {
     "stack": f"{NEVER}stack #\nu -> v : A & !A, # / #, 1\n",
     "counters": f"{NEVER}counters 1\nu -> v : A & !A, [-] / [0], 1\n",
 }
-"""A task that cannot be done."""
+"""Tasks that cannot be solved."""
 
 
 @pytest.mark.parametrize("agent", ["q", "cprm", "hrm", "cra-q", "cra-cql"])
@@ -138,7 +139,9 @@ def test_a_real_clock_cuts_every_agent(agent):
     machine = TASKS["counters" if agent.startswith("cra-") else "stack"]
     task = Task("letter", machine)
     training = make_learner(
-        task, replace({**READ, "hrm": TimedHierarchical()}[agent], k="full", **given), seed=0
+        task,
+        replace({**PAPER_AGENTS, "hrm": TimedHierarchical()}[agent], k="full", **given),
+        seed=0,
     )
     training.advance(Until(episodes=1))
     began = time.perf_counter()
@@ -170,7 +173,7 @@ def test_no_time_is_no_limit(wrong):
 
 
 class Noting(ReadableQLearning):
-    """Notes the transitions that were really made."""
+    """A learner that records its real transitions."""
 
     made = frozenset()
 
@@ -181,7 +184,7 @@ class Noting(ReadableQLearning):
 
 @pytest.mark.parametrize("operations", range(4, 200, 7))
 def test_the_real_transition_is_learnt_where_operations_run_out(operations):
-    """Every step of LetterEnv pays something, so that what was learnt is not 0."""
+    """Every step of LetterEnv has a reward, so learnt values are not 0."""
     settings = q_settings(
         counterfactuals="exhaustive", operations_per_episode=operations, step_limit=10, discount=0.5
     )

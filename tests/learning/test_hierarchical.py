@@ -1,4 +1,4 @@
-"""The hierarchical kernel equals the readable learner entry by entry; both reach the values known by hand."""
+"""The hierarchical kernel equals the readable learner, and both learn values known by hand."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ TASKS = {
 
 
 def tables(training):
-    """The meta-policy's table and the options' tables, by what is seen, as the readable learner has them."""
+    """The tables of the meta-policy and of the options, as in the readable learner."""
     policy, actions = training.policy(), len(training.domain.actions)
     counts = dict(
         zip(training.machine.states, training.tables.options.counts.tolist(), strict=False)
@@ -64,7 +64,7 @@ def tables(training):
     for seen, values in meta.items():
         assert not any(values[counts[seen[1]] :])
         meta[seen] = values[: counts[seen[1]]]
-    for seen, values in rows_of(policy.within).items():
+    for seen, values in rows_of(policy.option_values).items():
         rows = np.reshape(values, (-1, actions)).tolist()
         policies[seen] = rows[: counts[seen[1]]]
     return meta, policies
@@ -100,7 +100,8 @@ def test_kernel_and_readable_learner_fill_the_same_tables(task, view, epsilon):
 
 @pytest.mark.parametrize("view", [TopK(1), TopK(2), FullStack()], ids=str)
 def test_the_meta_policy_reaches_values_known_by_hand(view):
-    """Exploring first, then greedy: options run straight to their ends, and q is Σ γ^i r_i + γ^τ max q'."""
+    """After exploration, greedy options run straight to their ends, and q is Σ γ^i r_i + γ^τ max
+    q'."""
     settings = Hierarchical(discount=0.9, epsilon_decay=0.99, epsilon_least=0.0)
     training = HierarchicalLearner(corridor(), COLLECT, view, settings, seed=1)
     training.advance(Until(episodes=2_000))
@@ -112,7 +113,8 @@ def test_the_meta_policy_reaches_values_known_by_hand(view):
 
 
 def test_the_options_reach_values_known_by_hand():
-    """Five cells, `a` at the left end and `b` at the right: each option learns its way from all that happens."""
+    """Five cells, `a` at the left end and `b` at the right: each option learns its path from
+    every step."""
     line = from_arrays(
         "line",
         [[0, 1], [0, 2], [1, 3], [2, 4], [3, 4]],
@@ -148,7 +150,10 @@ def test_the_options_reach_values_known_by_hand():
 
 
 def test_what_three_steps_teach_every_option_was_worked_out_by_hand():
-    """α = ½, γ = 0.9, r⁺ = 1, r⁻ = −1. In `up` the options are `a` (with # on top) and `b` (with A on top), in `down` anything."""
+    """α = ½, γ = 0.9, r⁺ = 1, r⁻ = −1.
+
+    In `up` the options are `a` (with # on top) and `b` (with A on top), in `down` anything.
+    """
     settings = Hierarchical(learning_rate=0.5, discount=0.9, r_plus=1.0, r_minus=-1.0)
     world, left, right = corridor(), 0, 1
     learner = ReadableHierarchical(world, COLLECT, TopK(1), settings, Rng(seed_streams(0, 1)))
@@ -175,8 +180,11 @@ def test_what_three_steps_teach_every_option_was_worked_out_by_hand():
 
 
 def test_without_a_stack_the_options_learn_as_in_hrm():
-    """Over the bottom symbol alone a machine is a reward machine. HRM's update, written down again from its definition: every
-    edge u → u' that leaves u learns q_uu'(s, a) from every step, from the reward that u pays for the label and where it leads."""
+    """With the bottom symbol alone, a machine is a reward machine.
+
+    This is HRM's update by its definition: every edge u → u' that leaves u learns q_uu'(s, a) from
+    every step, with u's reward and successor for the label.
+    """
     edges = {("u", "a"): ("v", 2.0), ("u", "b"): ("done", -1.0), ("v", "b"): ("u", 0.5)}
     goal = machine("u -> v : a, # / #, 2\nu -> done : b, # / #, -1\nv -> u : b, # / #, 0.5")
     rate, gamma, r_plus, r_minus = 0.25, 0.5, 3.0, -4.0
@@ -224,7 +232,7 @@ def test_options_learn_where_the_agent_can_act():
 
 
 def test_a_limit_is_not_an_end():
-    """Cut off after five steps that pay 1 each, both levels still learn 1 / (1 - γ)."""
+    """Truncated after five steps with reward 1, both levels still learn 1 / (1 - γ)."""
     goal = machine("u -> done : b, z / z, 0")
     training = HierarchicalLearner(cell(), goal, TopK(1), Hierarchical(discount=0.5), seed=2)
     training.advance(Until(episodes=200))

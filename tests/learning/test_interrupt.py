@@ -1,4 +1,7 @@
-"""The first Ctrl-C is said to be heard at once, and acts when it may; a second one acts at once."""
+"""The first Ctrl-C is acknowledged at once and acts at the next safe point.
+
+A second one acts at once.
+"""
 
 import os
 import re
@@ -17,7 +20,8 @@ def test_the_first_is_said_and_waits_and_the_second_acts(capfd):
     with defer_interrupt() as raise_if_asked:
         os.kill(os.getpid(), signal.SIGINT)
         assert (
-            capfd.readouterr().err == "\nstopping after the next test (Ctrl-C again: at once) ...\n"
+            capfd.readouterr().err
+            == "\nstopping after the next evaluation (Ctrl-C again: at once) ...\n"
         )
         with pytest.raises(KeyboardInterrupt):
             raise_if_asked()

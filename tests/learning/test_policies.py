@@ -1,4 +1,7 @@
-"""Every agent leaves a policy: saved, loaded by one loader, asked to act, and played; what is not one is refused."""
+"""The policies of all agents: saved, loaded by one function, acting, and evaluated.
+
+Other files are refused.
+"""
 
 import hashlib
 import json
@@ -85,7 +88,7 @@ def test_what_numbers_no_state_is_refused(agent):
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_evaluation_plays_what_the_run_tested(agent):
-    """The maze is deterministic, and so is a policy that has learnt it: the same returns, on the environment and in the kernel."""
+    """In the deterministic maze, the returns in the environment and in the kernel are the same."""
     run = train("maze-5x5", agent, k=AGENTS[agent], episodes=3_000, test_every=1_500, seed=1)
     record = run.evaluate(10, seed=0)
     assert sorted(record["returns"]) == sorted(run.curve.returns[-1].tolist())
@@ -108,7 +111,8 @@ def test_success_is_the_share_of_episodes_that_end_where_the_task_says(states, s
 
 @pytest.mark.parametrize("agent", ["q", "cra-q"])
 def test_a_policy_is_not_played_with_another_machine(agent):
-    """Figure 1's machine has the maze's states and symbols: the policy would act, and mean nothing."""
+    """Figure 1's machine has the maze's states and symbols, so the policy would act, but without
+    meaning."""
     run = train("maze-5x5", agent, k=AGENTS[agent], episodes=20)
     assert run.evaluate(1, task="maze-5x5")["episodes"] == 1
     with pytest.raises(WrongPolicy, match="another machine"):
@@ -128,17 +132,17 @@ def test_a_hierarchical_policy_follows_options():
 
 
 def test_an_option_is_followed_until_the_machine_moves_in_every_form():
-    """The option that was best at first acts in every state of the environment, until the stack is another one."""
+    """An option acts in every environment state until the configuration changes."""
     policy, actions = trained("hrm").policy(), 4
     first = int(policy.values(0, "search", ("#",)).argmax())
     for place in range(8):
-        row = policy.within.values(place, "search", ("#",))
+        row = policy.option_values.values(place, "search", ("#",))
         own = row[first * actions : (first + 1) * actions]
         policy.reset()
         assert policy.act(0, "search", ("#",)) in range(actions)
         assert policy.act(place, "search", ("#",)) == own.argmax()
     policy.act(0, "search", ("u", "#"))
-    assert list(policy.under_way) == [Configuration("search", ("u", "#"))]
+    assert list(policy.current_option) == [Configuration("search", ("u", "#"))]
 
 
 def test_configurations_that_are_none_are_refused():
@@ -153,7 +157,7 @@ def test_configurations_that_are_none_are_refused():
 
 
 def rewrite(file, **changes):
-    """Change arrays of a policy, with a fingerprint that fits."""
+    """Change arrays of a policy, and adapt its fingerprint."""
     with np.load(file) as read:
         arrays = {name: read[name] for name in read.files} | changes
     np.savez(file, **arrays)

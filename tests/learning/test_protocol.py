@@ -1,4 +1,5 @@
-"""Agents and environments of others: trained, tested, kept and compared as ours are."""
+"""Third-party agents and environments are trained, evaluated, saved and compared like built-in
+ones."""
 
 import os
 import subprocess
@@ -23,8 +24,8 @@ from pdrm.learning import Learner, Policy, Until
 from pdrm.learning.agents import CpRM
 from pdrm.learning.evaluation import play_policy
 from pdrm.learning.protocol import Agent, Resumable, SelfEvaluating, agent_for
-from pdrm.learning.run_folder import RunSpec, begin, is_done
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_folder import RunSpec, is_done, start_run
+from pdrm.learning.run_loop import train_batch
 from pdrm.task import Task
 
 SHORT = {"episodes": 60, "test_every": 20, "test_episodes": 2}
@@ -32,7 +33,7 @@ SHORT = {"episodes": 60, "test_every": 20, "test_episodes": 2}
 
 @dataclass(frozen=True)
 class Remembers:
-    """Tries every action at every place in turn, and can be stopped and resumed."""
+    """Tries all actions in each state in turn. It can be stopped and resumed."""
 
     name: str = "turns"
     k: int = 1
@@ -84,7 +85,7 @@ def test_everything_follows_the_protocol():
     for agent in (DoubleQ(), Remembers(), pdrm.SB3("PPO")):
         assert isinstance(agent, Agent)
     for agent in (DoubleQ(), Remembers(), CpRM()):
-        learner = begin(agent_for(agent), Task("maze-5x5"), 0)
+        learner = start_run(agent_for(agent), Task("maze-5x5"), 0)
         learner.advance(Until(episodes=3))
         assert isinstance(learner, Learner)
         assert isinstance(learner.policy(), Policy)
@@ -145,16 +146,16 @@ def test_seeds_decide_and_counts_go_on():
 
 def test_a_learner_that_saves_resumes_to_the_same_and_its_policy_is_kept(tmp_path):
     spec = RunSpec(Task("letter"), agent_for(Remembers(), SHORT), 3)
-    execute([spec], [tmp_path / "whole"])
+    train_batch([spec], [tmp_path / "whole"])
 
     def stop(status):
         if status.done == 40:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        execute([spec], [tmp_path / "parts"], stop)
+        train_batch([spec], [tmp_path / "parts"], stop)
     assert not is_done(tmp_path / "parts")
-    execute([spec], [tmp_path / "parts"])
+    train_batch([spec], [tmp_path / "parts"])
     for name in ("curve.csv", "policy.npz", "spec.json"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     with pytest.raises(BadRunFolder):  # a file cannot hold a class
@@ -167,9 +168,9 @@ def test_a_learner_that_saves_resumes_to_the_same_and_its_policy_is_kept(tmp_pat
 
 
 def test_the_general_test_is_the_learners_own():
-    """On a domain without chance, the kernel and the environment agree on a policy that has learnt."""
+    """In a deterministic domain, kernel and environment give a learnt policy the same returns."""
     run = pdrm.train("maze-5x5", CpRM(k=1, episodes=1_000))
-    learner = begin(run.spec.agent, run.spec.task, 0)
+    learner = start_run(run.spec.agent, run.spec.task, 0)
     learner.advance(Until(episodes=1_000))
     own = learner.test(3, 0)
     general = list(play_policy(run.spec.task.env(1), learner.policy(), 3, seed=0))
@@ -183,7 +184,7 @@ def test_the_general_test_is_the_learners_own():
 
 def test_a_run_of_another_source_is_another_run():
     class Other(Remembers):
-        """The same fields, other code."""
+        """The same fields with other code."""
 
     ids = {RunSpec(Task("letter"), agent_for(kind(), SHORT), 0).id for kind in (Remembers, Other)}
     assert len(ids) == 2
@@ -244,7 +245,7 @@ def test_what_cannot_be_loaded_again_is_told_at_the_first_save(tmp_path):
 
 @dataclass(frozen=True)
 class Trains(Remembers):
-    """Says how long it trains."""
+    """An agent with its own length of training."""
 
     episodes: int = 500
 
@@ -340,7 +341,7 @@ def lake():
 
 def test_an_environment_whose_observation_is_a_dictionary():
     class Room(gymnasium.ObservationWrapper):
-        """Shows a dictionary, as MiniGrid does."""
+        """An environment with dictionaries as observations, like MiniGrid."""
 
         observation_space = gymnasium.spaces.Dict(
             {"at": gymnasium.spaces.Discrete(16), "image": gymnasium.spaces.Box(0, 1, (2,))}

@@ -1,4 +1,4 @@
-"""What the command line does is one short call in Python, and the same words mean the same."""
+"""Every command is one short call in Python, with the same names."""
 
 import ast
 import json
@@ -86,7 +86,7 @@ def test_a_study_of_one_task_and_one_agent_needs_no_lists_and_writes_its_page(wo
 
 
 def test_warnings_of_a_task_go_where_warnings_of_python_go_and_name_the_caller(world, tmp_path):
-    """Once for each task; the catalogue's are not looked at."""
+    """A task is checked once, and those of the catalogue never."""
     never = TASK.replace("key", "key hat", 1).replace(": key", ": hat")
     for train in (
         lambda task: pdrm.train(task, "q", progress=False, **SHORT),
@@ -164,7 +164,7 @@ def test_several_seeds_are_one_bar_one_table_and_one_plot(capsys):
 
 
 def test_how_to_has_every_command_in_python():
-    """The table names each command once or more, and what its calls name is there."""
+    """The table contains every command, and the calls in it exist."""
     page = (Path(__file__).parents[2] / "docs" / "how-to.md").read_text()
     rows = re.findall(r"^\| `pdrm ([\w-]+)[^|]*\|([^|]*)\|$", page, re.MULTILINE)
     assert {command for command, _ in rows} == set(COMMANDS)
@@ -179,7 +179,7 @@ def test_how_to_has_every_command_in_python():
 
 
 def test_a_run_knows_the_optimal_value_of_its_task():
-    """Discounted as the task is, whatever the agent learnt with."""
+    """The discount is the task's, not the agent's."""
     run = pdrm.train("maze-5x5", pdrm.CpRM(k=1, episodes=500, discount=0.9), progress=False)
     best = run.optimal_value()
     assert run.evaluate(episodes=5)["discount"] == 0.99

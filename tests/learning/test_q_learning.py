@@ -1,4 +1,4 @@
-"""The Numba learner equals the readable one entry by entry; both reach the values known by hand."""
+"""The Numba learner equals the readable one, and both learn values known by hand."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ CHOICES = [("none", None), ("exhaustive", None), ("deduplicated", None), ("dedup
 
 
 def table(training):
-    """What was learnt, by what is seen."""
+    """The learnt table by what the agent sees."""
     policy = training.policy()
     return {
         policy.q_table.seen(row): policy.q_table.value[row].tolist() for row in range(len(policy))
@@ -61,7 +61,8 @@ def test_kernel_and_readable_learner_fill_the_same_table(name, episodes, view, c
 
 
 def test_room_and_checkpoints_change_nothing(monkeypatch):
-    """Rows found by a plain array or by hash, successors kept or found again, a run that was resumed: the same is learnt."""
+    """Arrays or hash tables, kept or recomputed successors, and a resumed run: the learnt values
+    are the same."""
     where = domain("maze-5x5")
     settings = q_settings(learning_rate=0.3, counterfactuals="exhaustive")
 
@@ -88,7 +89,7 @@ def test_room_and_checkpoints_change_nothing(monkeypatch):
 
 
 def test_classes_of_stacks_too_deep_to_be_numbered_are_kept_apart():
-    """Thirty-three pops in a step and three symbols: 4^34 tops of stacks are more than 64 bits can tell apart."""
+    """Thirty-three pops in a step and three symbols: 4^34 tops of stacks do not fit in 64 bits."""
     pops = "".join(
         f"v{i} -> v{i + 1} : eps, {symbol} / eps, 0\n" for i in range(33) for symbol in "AB"
     )
@@ -133,7 +134,7 @@ def test_values_known_by_hand_are_reached(view, choice):
 
 
 def test_a_limit_is_not_an_end():
-    """Cut off right before the reward, the last step is still worth what comes after it."""
+    """Truncated right before the reward, the last step still has the value of the next state."""
     settings = q_settings(discount=0.9, epsilon=1.0, epsilon_decay=1.0, step_limit=4)
     training = QLearner(corridor(), COLLECT, TopK(1), settings, seed=2)
     training.advance(Until(episodes=5_000))

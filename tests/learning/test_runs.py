@@ -1,4 +1,5 @@
-"""Runs: the same spec gives the same files, whatever the process; stopping loses nothing; damage is noticed. Tables and networks alike."""
+"""Runs: the same spec gives the same files in every process, stopped runs resume, and damage is
+noticed."""
 
 import hashlib
 import json
@@ -27,7 +28,7 @@ from pdrm.learning.agents import PPO, CountingCQL, CpRM, QLearning, Summary
 from pdrm.learning.protocol import agent_for
 from pdrm.learning.run import Run, advise, train
 from pdrm.learning.run_folder import RunSpec, is_done, read_spec, write_checkpoint
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_loop import train_batch
 from pdrm.learning.saved_policy import load_table
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.task import Task
@@ -49,7 +50,7 @@ DEEP = RunSpec(
 
 
 def do(spec, folder, watch=None):
-    execute([spec], [folder], watch)
+    train_batch([spec], [folder], watch)
     return Run(spec, folder)
 
 
@@ -62,7 +63,7 @@ def fingerprint(folder):
 
 
 def stop_after(tests):
-    """A watch that presses Ctrl-C after so many tests."""
+    """A watch that presses Ctrl-C after so many evaluations."""
     told = []
 
     def stop(status):
@@ -114,7 +115,7 @@ def check_resuming(spec, folder):
 
 
 def test_networks_of_the_same_shape_are_trained_side_by_side():
-    """That they stop and go on to the same bytes: tests/learning/deep/test_parts.py."""
+    """tests/learning/deep/test_parts.py tests stopping and resuming."""
     assert (
         DEEP.batch
         == replace(DEEP, seed=3).batch
@@ -236,7 +237,7 @@ def test_a_policy_is_asked_about_its_own_machine_only(tmp_path):
 
 
 def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
-    """It acts at once, here between training and its test, where no undisturbed run ever stops."""
+    """It acts at once: here between training and evaluation, where no uninterrupted run stops."""
     spec = RunSpec(Task("maze-5x5"), QLearning(episodes=60, test_every=20, test_episodes=2), seed=1)
     do(spec, tmp_path / "whole")
     monkeypatch.setenv("PDRM_CHECKPOINT_SECONDS", "0")
@@ -257,7 +258,7 @@ def test_a_second_ctrl_c_keeps_the_last_whole_checkpoint(tmp_path, monkeypatch):
 
 
 def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
-    """As the message about a damaged one advises."""
+    """The advice of the message about a damaged checkpoint works."""
     do(SPEC, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         do(SPEC, tmp_path / "parts", stop_after(2))
@@ -268,7 +269,7 @@ def test_a_stopped_run_without_its_checkpoint_begins_again(tmp_path):
 
 
 def test_ctrl_c_at_any_moment_loses_nothing(tmp_path):
-    """A command is interrupted somewhere; another process, this one, goes on from there."""
+    """A command is interrupted, and another process (this one) resumes."""
     command = [
         sys.executable,
         "-m",
@@ -326,13 +327,29 @@ def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
     steep = replace(DEEP, agent=replace(DEEP.agent, learning_rate=1e38))
     folders = [tmp_path / "steep", tmp_path / "sound"]
     with pytest.raises(Diverged, match="seed 1") as caught:
-        execute([steep, replace(DEEP, seed=2)], folders)
+        train_batch([steep, replace(DEEP, seed=2)], folders)
     assert caught.value.runs == (0,)
     assert [is_done(folder) for folder in folders] == [False, True]
 
 
+def test_a_table_that_diverges_says_what_to_change(tmp_path, monkeypatch):
+    """It names no runs of its batch, so none of them is tried again."""
+    test = QLearner.test
+
+    def diverging(learner, *given):
+        learner.tables.table.value[0] = np.inf
+        return test(learner, *given)
+
+    monkeypatch.setattr(QLearner, "test", diverging)
+    with pytest.raises(Diverged) as caught:
+        train_batch([SPEC], [tmp_path])
+    assert "learning_rate" in caught.value.fix
+    assert "rewards" in caught.value.fix
+    assert not is_done(tmp_path)
+
+
 def test_a_table_that_never_succeeds_says_what_to_try():
-    """From 300 episodes on."""
+    """The warning needs 300 episodes."""
     letter = Task("letter")
     with pytest.warns(NeverSucceeded, match=r"ended in `home`.*\(agent `q`, seed 0\)"):
         runs = train("maze-10x10", "q", k=0, episodes=300, seeds=2)

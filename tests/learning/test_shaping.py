@@ -1,4 +1,5 @@
-"""Agents whose rewards are shaped: settings, ids that stay, returns that are not shaped, runs that go on, and experience in buffers."""
+"""Shaped rewards: settings, stable ids, unshaped returns, resumed runs, and experience in
+buffers."""
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def test_settings():
 
 
 def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
-    """A constant Φ of a million would be seen in any return."""
+    """A constant Φ of a million would be visible in any return."""
     settings = PaperCpRM(
         episodes=40, discount=0.9, shaping="machine", shaping_shift=1e6, step_limit=30
     )
@@ -60,7 +61,8 @@ def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
 
 
 def test_windows_of_deep_agents_are_paid_what_cancels_out():
-    """A window is paid γⁿΦ(last) - Φ(first) more than without shaping; nothing is Φ(last) where the episode has ended."""
+    """The reward of a window is larger by γⁿΦ(last) - Φ(first). Φ(last) is 0 after the end of
+    the episode."""
     jax = pytest.importorskip("jax")
     import jax.numpy as jnp
 

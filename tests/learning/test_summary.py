@@ -1,4 +1,4 @@
-"""The agent that acts with the whole stack in view, from the moves that it has experienced."""
+"""The agent `summary`, which sees the whole stack and acts on the transitions of its experience."""
 
 import json
 from copy import deepcopy
@@ -13,7 +13,7 @@ from pdrm.errors import BadPolicyFile, BadSetting, StochasticMoves
 from pdrm.learning import load_policy
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import Until
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_path, guess_end, guess_labels
 from pdrm.learning.tabular.summary import SummaryLearner
 from pdrm.machines.tables import step_table, tabulate
 from pdrm.task import Task
@@ -102,18 +102,20 @@ def test_the_way_to_what_was_never_tried_is_known_and_the_shortest():
     learner.advance(Until(episodes=3))
     stack, guess = (1,), guess_labels(learner.world, len(learner.domain.labels))
     for goal in (NEAREST, RICHEST):
-        way = find_way(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0)
+        way = find_path(learner.world, learner.table, guess, 0, 0, stack, 15, goal, 0, 1.0)
         place = 0
         for action in way[:-1]:
             place = learner.world.next[place, action]
             assert place >= 0
         assert not way or learner.world.next[place, way[-1]] < 0
     learner.world.next[:] = np.where(learner.world.next < 0, 0, learner.world.next)
-    assert len(find_way(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0, 1.0)) == 0
+    assert (
+        len(find_path(learner.world, learner.table, guess, 0, 0, stack, 15, NEAREST, 0, 1.0)) == 0
+    )
 
 
 def test_the_search_is_the_readable_one():
-    """On random parts of the maze, with random stacks, both find ways that are equally good."""
+    """In random parts of the maze, with random stacks, both find paths of equal value."""
     random, learner = Random(2), SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
     table, arrays, found = learner.table, MAZE.finite.arrays, 0
     for _ in range(150):
@@ -129,7 +131,7 @@ def test_the_search_is_the_readable_one():
         stack = tuple(random.choices(range(1, 6), k=random.randint(0, 4)))
         start = random.randrange(8), random.randrange(table.first_final)
         left, turn, discount = random.randint(1, 12), random.randrange(4), random.choice((1.0, 0.5))
-        way = find_way(world, table, guess, *start, stack, left, goal, turn, discount)
+        way = find_path(world, table, guess, *start, stack, left, goal, turn, discount)
         plain = plain_seek(world, table, guess, *start, stack, left, goal, turn, discount)
         assert (len(way), way) == (len(plain), plain)
         found += len(way) > 2
@@ -137,7 +139,7 @@ def test_the_search_is_the_readable_one():
 
 
 def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):
-    """The search of `seek_kernel`, over tuples."""
+    """The search of `seek_kernel` in plain Python."""
     todo, met, best = [(s, u, stack, [], 0.0)], {(s, u, stack[:1])}, None
     for place, state, symbols, way, gain in todo:
         if len(way) >= left or (goal == NEAREST and best and not best[0]):
@@ -158,7 +160,7 @@ def plain_seek(world, table, guess, s, u, stack, left, goal, turn, discount):
 
 
 def test_a_value_is_of_all_that_has_become_known():
-    """The start hears at once of a move that becomes known, however far away it is."""
+    """The value of the start follows a new transition at once, however far away."""
     table = tabulate(MAZE.pushdown, MAZE.finite.labels)
     whole = world_of(MAZE.finite.arrays)
     changes = 0
@@ -180,7 +182,10 @@ def test_a_value_is_of_all_that_has_become_known():
 
 
 def test_what_ends_the_episode_elsewhere_is_tried_last():
-    """In `return` with `d` on top only `u` does not end the episode; nothing is known of the moves here, but of those elsewhere."""
+    """In `return` with `d` on top, only `u` does not end the episode.
+
+    The labels of the actions are known only from other states.
+    """
     learner = SummaryLearner(MAZE, pdrm.Summary(episodes=8), seed=0)
     arrays, learnt = MAZE.finite.arrays, learner.world
     for name in ("next", "label", "reward"):
@@ -193,5 +198,5 @@ def test_what_ends_the_episode_elsewhere_is_tried_last():
     stack = (MAZE.pushdown.stack.index("d") + 1, 1)
     for goal in (NEAREST, RICHEST):
         for turn in range(4):
-            way = find_way(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0)
+            way = find_path(learnt, learner.table, guess, 4, 1, stack, 15, goal, turn, 1.0)
             assert [MAZE.finite.actions[action] for action in way] == ["u"]

@@ -1,5 +1,6 @@
-"""The hierarchical agent in Numba is the readable one: the same table of the meta-policy and of every option, bit for bit, and
-the same test episodes, on the same random numbers; on random machines, domains, views and settings.
+"""The hierarchical agent in Numba equals the readable one: the same tables of the meta-policy
+and of every option, bit for bit, and the same evaluation episodes. Machines, domains, views
+and settings are random.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def check(seed: int, runs: int = RUNS) -> Counter[str]:
 
 
 def random_settings(random: Random) -> Hierarchical:
-    """Rates, and what options are paid."""
+    """Random rates, and rewards of options."""
     return Hierarchical(
         episodes=random.randint(1, 8),
         learning_rate=random.choice((0.1, 0.3, 1.0)),
@@ -56,7 +57,7 @@ def compared(
     settings: Hierarchical,
     seed: int,
 ) -> bool:
-    """Whether they ran to the end; raises where they differ."""
+    """Return True if both ran to the end, and raise if they differ."""
     training, rng_state = (
         HierarchicalLearner(domain, machine, view, settings, seed),
         seed_streams(seed, 2),
@@ -88,10 +89,10 @@ def compared(
 
 
 def same_tables(training: HierarchicalLearner, readable: ReadableHierarchical, said: str) -> None:
-    """Every entry of both tables; what is beyond a machine state's own options stays untouched."""
+    """Compare all entries of both tables. Entries beyond the options of a machine state stay 0."""
     policy, actions = training.policy(), len(training.domain.actions)
     assert isinstance(policy, HierarchicalPolicy)
-    tables = ((policy.q_table, readable.meta, 1), (policy.within, _flat(readable), actions))
+    tables = ((policy.q_table, readable.meta, 1), (policy.option_values, _flat(readable), actions))
     for table, expected, width in tables:
         learnt = rows_of(table)
         for (s, u, view), row in learnt.items():

@@ -1,6 +1,6 @@
-"""The Numba learners are the readable ones: on the same random numbers Q-learning, CpRM and their kin over counters fill the
-same table, entry by entry, bit for bit, and play the same test episodes; on random machines, domains, views and settings,
-with rewards shaped by the machine and without.
+"""The Numba learners equal the readable ones: on the same random numbers, Q-learning, CpRM and
+the counting agents learn the same table, bit for bit, and play the same evaluation episodes.
+Machines, domains, views and settings are random, with and without shaping.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import CannotTranslate, UndefinedMove
+from pdrm.language.document import AnyMachine
 from pdrm.learning.agents import SHAPINGS, Counterfactuals, QLearning
 from pdrm.learning.protocol import Until
 from pdrm.learning.randomness import Rng, seed_streams
 from pdrm.learning.tabular.learner import QLearner
 from pdrm.learning.tabular.policy import PolicyTable, QPolicy
-from pdrm.learning.tabular.q_learning import AnyMemory, ReadableQLearning, Seen
+from pdrm.learning.tabular.q_learning import PolicyInput, ReadableQLearning
 from pdrm.machines.conversions import counting_to_pushdown
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.paper.paper_agents import (
@@ -33,14 +34,14 @@ from tests.properties.random_products import random_domain
 
 RUNS = 500
 COUNTING = 4
-"""One run in so many is over counters."""
+"""One run in COUNTING is over counters."""
 VIEWS: tuple[View, ...] = (TopK(0), TopK(1), TopK(2), FullStack())
 
 
 def q_settings(
     counterfactuals: str = "none", updates_per_step: int | None = None, **given: Any
 ) -> QLearning:
-    """Settings with any mixture of what Q-learning and CpRM have, or the counting agents."""
+    """Settings of Q-learning, CpRM or the counting agents."""
     counting = "operations_per_episode" in given
     if counterfactuals == Counterfactuals.NONE:
         given.pop("counter_values", None)
@@ -64,7 +65,7 @@ def check(seed: int, runs: int = RUNS) -> Counter[str]:
         ran = compared(
             machine, random_domain(random, machine), view, settings, random.getrandbits(31)
         )
-        counted.update({"cases": 1, f"with counterfactuals: {settings.extras.counterfactuals}": 1})
+        counted.update({"cases": 1, f"with counterfactuals: {settings.variant.counterfactuals}": 1})
         counted.update(
             {"over counters": int(counting), "cut off by a label without a rule": int(not ran)}
         )
@@ -73,7 +74,7 @@ def check(seed: int, runs: int = RUNS) -> Counter[str]:
 
 
 def ending_automaton(random: Random) -> CountingRewardAutomaton:
-    """One whose silent moves always end."""
+    """A counting automaton whose silent moves always end."""
     while True:
         automaton = counting_automaton(random)
         try:
@@ -84,7 +85,7 @@ def ending_automaton(random: Random) -> CountingRewardAutomaton:
 
 
 def random_settings(random: Random, operations: int | None) -> QLearning:
-    """Rates, the choice of counterfactuals, budgets, and shaping where there is a stack."""
+    """Random rates, counterfactuals and budgets, and shaping if there is a stack."""
     more: dict[str, Any] = {
         "operations_per_episode": operations,
         "counter_values": random.choice((None, None, 1, 6)),
@@ -114,9 +115,9 @@ def random_settings(random: Random, operations: int | None) -> QLearning:
 
 
 def compared(
-    machine: AnyMemory, domain: FiniteDomain, view: View, settings: QLearning, seed: int
+    machine: AnyMachine, domain: FiniteDomain, view: View, settings: QLearning, seed: int
 ) -> bool:
-    """Whether they ran to the end; raises where they differ."""
+    """Return True if both ran to the end, and raise if they differ."""
     training, rng_state = QLearner(domain, machine, view, settings, seed), seed_streams(seed, 2)
     readable = ReadableQLearning(domain, machine, view, settings, Rng(rng_state[:1]))
     said = f"{machine}\n{domain.arrays} {domain.labels}\n{view!r} {settings} seed {seed}"
@@ -148,7 +149,7 @@ def compared(
 
 
 def ended(run: Callable[[], object]) -> bool:
-    """Whether it came to its end: a label for which the machine has no move is an error."""
+    """Return False if a label had no rule."""
     try:
         run()
     except UndefinedMove:
@@ -156,7 +157,7 @@ def ended(run: Callable[[], object]) -> bool:
     return True
 
 
-def rows_of(table: PolicyTable) -> dict[Seen, list[float]]:
-    """A learnt table as the readable learners have it: counters are written as symbols."""
+def rows_of(table: PolicyTable) -> dict[PolicyInput, list[float]]:
+    """A learnt table as in the readable learners, with counters as symbols."""
     rows = zip(map(table.seen, range(len(table))), table.value.tolist(), strict=True)
     return {(s, u, tuple(map(str, memory))): row for (s, u, memory), row in rows}

@@ -1,7 +1,9 @@
-"""Runs survive anything: SIGKILL to parent and workers at random moments, a full disk, a folder that cannot be written to.
+"""Runs survive SIGKILL to parent and workers at random moments, a full disk, and a read-only
+folder.
 
-After each disaster the same command is given again, and in the end every file is, byte for byte, what an undisturbed run
-leaves. Checkpoints are written twenty times a second here, so that most kills fall between two of them.
+After each disaster the same command runs again. In the end every file is, byte for byte, that
+of an undisturbed run. Checkpoints are written twenty times a second, so most kills fall
+between two of them.
 """
 
 from __future__ import annotations
@@ -22,16 +24,16 @@ import psutil
 from tests.properties.small_study import STUDY_FILE, check_same, small_study, undisturbed
 
 KILLS = 4
-"""In one check."""
+"""Kills per check."""
 MAX_WAIT = 9.0
-"""Seconds before a kill at most: by then all runs are done on an idle machine."""
+"""Maximum number of seconds before a kill. By then all runs are done on an idle machine."""
 ROOM = 600
-"""Kilobytes of the small disk: less than the runs leave."""
+"""Kilobytes of the small disk, less than the runs need."""
 FULL_DISK_EVERY, READ_ONLY_EVERY = 10, 10
 
 
 def check(seed: int, kills: int = KILLS) -> Counter[str]:
-    """Disasters to one study, and the same files in the end; most checks are kills."""
+    """Check one study after disasters, mostly kills."""
     undisturbed()  # first, since it also compiles the kernels: a command killed while it compiles would start over
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -67,7 +69,10 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def _finish(folder: Path, process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end; a run whose workers were killed too often is tried again by the same command, undisturbed."""
+    """Wait for the end.
+
+    If workers were killed too often, the same command runs again undisturbed.
+    """
     if process.wait(timeout=300):
         code = _start(folder).wait(timeout=300)
         assert code == 0, (
@@ -76,7 +81,7 @@ def _finish(folder: Path, process: subprocess.Popen[bytes]) -> None:
 
 
 def _killed(folder: Path, random: Random, kills: int) -> Counter[str]:
-    """Kill the parent or a worker at random moments, then let it finish."""
+    """Kill the parent or a worker at random moments, then let the command finish."""
     counts, process = Counter[str](), _start(folder)
     while counts["cases"] < kills:
         _wait(folder / "out", process, random)
@@ -98,7 +103,7 @@ def _killed(folder: Path, random: Random, kills: int) -> Counter[str]:
 
 
 def _wait(out: Path, process: subprocess.Popen[bytes], random: Random) -> None:
-    """Until a random moment: of the whole command, or, mostly, shortly after a run has begun."""
+    """Wait until a random moment, mostly shortly after the start of a run."""
     if random.random() < 0.3:
         time.sleep(random.uniform(0.0, MAX_WAIT))
         return
@@ -126,14 +131,14 @@ def _kill(process: psutil.Process) -> None:
 
 
 def _forget_some(out: Path, random: Random) -> None:
-    """Kills are left and the command has ended: forget some runs, to have them done again."""
+    """After the end of the command, remove some results if kills are left."""
     runs = sorted(out.glob("runs/*"))
     for run in random.sample(runs, k=min(len(runs), 4)):
         shutil.rmtree(run)
 
 
 def _full_disk(folder: Path) -> Counter[str]:
-    """On a disk with too little room the command ends with code 1; with more room it goes on and finishes."""
+    """On a full disk the command ends with code 1. With more room it resumes and finishes."""
     out, kept = folder / "out", folder / "kept"
     out.mkdir()
     run = " ".join(command(folder, out))
@@ -146,7 +151,10 @@ def _full_disk(folder: Path) -> Counter[str]:
 
 
 def _read_only(folder: Path) -> Counter[str]:
-    """In a folder that cannot be written to, nothing is done and nothing is lost; then it goes on and finishes."""
+    """In a read-only folder nothing is done and nothing is lost.
+
+    Later the command resumes and finishes.
+    """
     out = folder / "out"
     process = _start(folder)
     while len(list(out.glob("runs/*/result.json"))) < 2:
@@ -163,7 +171,7 @@ def _read_only(folder: Path) -> Counter[str]:
 
 
 def _in_own_mounts(script: str) -> None:
-    """Run a script where what it mounts is seen by nobody else."""
+    """Run a script in its own mount namespace."""
     tried = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
     done = subprocess.run(tried, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"

@@ -1,4 +1,5 @@
-"""A small real study for the proofs about runs: every kind of agent, a few seconds in all, and how to compare two outcomes."""
+"""A small study for properties of runs: every kind of agent in a few seconds, and a comparison
+of results."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ agents = [{ name = "hierarchical", agent = "hrm", k = 2, settings = { episodes =
 
 @cache
 def undisturbed() -> dict[str, bytes]:
-    """The files of the study when nothing happens to it."""
+    """The files of the undisturbed study."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         assert not run_study(small_study(folder), folder).failures
@@ -45,13 +46,13 @@ def undisturbed() -> dict[str, bytes]:
 
 
 def small_study(folder: Path) -> Study:
-    """The study, written to a folder and read from there."""
+    """Write the study to a folder, and read it."""
     (folder / STUDY_FILE).write_text(STUDY_TEXT)
     return load_study(folder / STUDY_FILE)
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file of the runs, and the tables, but for how long things took."""
+    """All files of the runs, and the tables without times."""
     found = [
         path
         for path in (folder / RUNS).rglob("*")
@@ -64,7 +65,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def check_same(folder: Path, what: str) -> None:
-    """Raise unless a folder holds just what an undisturbed run leaves: nothing lost, nothing twice, no byte different."""
+    """Raise unless a folder has the same files, byte for byte, as an undisturbed run."""
     expected, found = undisturbed(), files(folder)
     lost, extra = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
     assert not lost, f"{what}: lost {lost}"

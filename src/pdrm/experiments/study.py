@@ -55,7 +55,7 @@ from pdrm.files import (
 )
 from pdrm.learning.execution import Failure, PlannedRun, Workers, train_all
 from pdrm.learning.protocol import AgentLike
-from pdrm.learning.run import Run, advise, count_last_tests
+from pdrm.learning.run import Run, advise, count_last_evaluations
 from pdrm.learning.run_folder import RunSpec, list_runs, read_spec, resolve_seeds
 from pdrm.progress import is_shown, say
 from pdrm.task import DomainLike, MachineLike, Task, task_for
@@ -280,7 +280,7 @@ class Results:
         """Advice for each line that no seed solves at the end. Empty for studies of the paper."""
         notes = []
         for study, curves in self.lines:
-            last = count_last_tests(len(curves.at))
+            last = count_last_evaluations(len(curves.at))
             if study.of_the_paper or curves.success[:, -last:].any():
                 continue
             panel = curves.panel

@@ -1,12 +1,14 @@
 """Learning: agents, runs and their curves (Sections 6 and 7).
 
-`protocol` has what a run asks of an agent, its learner and its policy, and takes agents of others; `sb3_agent` those of
-Stable-Baselines3. `settings` says what every agent of pdrm is, `agents` has them all. `run_folder` has what decides a run, its learner
-and its files; `run_loop` trains it there, `execution` trains many on workers; `run` has `train`, and the `Run` that it
-returns. `evaluation` has the curves, and plays episodes of a trained policy (`saved_policy` reads it); `replays` shows them. The learners
-themselves are in `tabular/` (tables, in Numba) and `deep/` (networks, in JAX; and what Stable-Baselines3 needs of us).
+`protocol` is the interface of agents, learners and policies, and adapts third-party agents;
+`sb3_agent` has those of Stable-Baselines3. `settings` has the base class of the built-in agents,
+`agents` the agents. `run_folder` has the spec, the learner and the files of a run, `run_loop`
+trains it, and `execution` trains many runs on workers. `run` has `train`, and the `Run` that it
+returns. `evaluation` has curves and episodes of a trained policy, `saved_policy` reads policies,
+and `replays` shows episodes. The learners are in `tabular/` (tables, in Numba) and `deep/`
+(networks, in JAX, and the replay buffer for Stable-Baselines3).
 
-The names below are what the rest of the package and users may rely on; each is imported when it is first used.
+Other chapters and users can rely on the names below. Each is imported when it is first used.
 """
 
 from __future__ import annotations

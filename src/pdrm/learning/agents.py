@@ -1,13 +1,15 @@
-"""The agents of pdrm: tables' and networks', each a class of settings, and one list of them by name.
+"""The built-in agents, each a class of settings, and a list of them by name.
 
-Tabular agents carry the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's names and meanings; what is ours
-is marked. A setting left at None is the task's: the paper's for a domain of the catalogue, the tuned one for WaterWorld (see
-`settings`), `defaults` elsewhere. Nothing here learns: see `tabular/` and `deep/`.
+Tabular agents have the paper's symbols in their docstrings. Deep agents have Stable-Baselines3's
+names and meanings. Settings that it does not have are marked with *ours*. A setting left at None
+depends on the task: the paper's for a domain of the catalogue, the tuned one for WaterWorld (see
+`settings`), and `defaults` elsewhere. The learners are in `tabular/` and `deep/`.
 """
 
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -15,24 +17,27 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.errors import BadSetting, UnknownAgent, did_you_mean
 from pdrm.learning.settings import (
+    ANY_NUMBER,
     DEEP_DEFAULTS,
+    DEFAULT_OPERATIONS_PER_EPISODE,
     DQN_DEFAULTS,
+    EVALUATIONS_PER_RUN,
     FROM_TASK,
     FULL,
+    NON_NEGATIVE,
     NOTHING,
-    OPERATIONS,
     PAPER_SETTINGS,
     PPO_DEFAULTS,
     RPPO_DEFAULTS,
     SAC_DEFAULTS,
     SB3_SETTINGS,
     STOCHASTIC_LEARNING_RATE,
-    SUMMARY_DEFAULTS,
     TABULAR_DEFAULTS,
-    TESTS_PER_RUN,
+    UNIT_INTERVAL,
     WATER_SETTINGS,
     BuiltInAgent,
     Number,
+    Settings,
     bad_setting,
     check_choice,
     field_values,
@@ -46,11 +51,11 @@ if TYPE_CHECKING:
 
 EMITTED, AUTO = "emitted", "auto"
 SHAPINGS = (NOTHING, "machine", EMITTED)
-"""The potential for reward shaping. Deep agents can leave it to the task (`auto`)."""
+"""The potentials for reward shaping. Deep agents also have `auto`."""
 
 
 def _check_shaping(agent: QLearning | Deep) -> None:
-    """Raise unless rewards can be shaped as the agent says."""
+    """Raise unless the agent's rewards can be shaped."""
     if agent.shaping is None or (agent.shaping == AUTO and isinstance(agent, Deep)):
         return
     check_choice("shaping", agent.shaping, SHAPINGS)
@@ -58,14 +63,14 @@ def _check_shaping(agent: QLearning | Deep) -> None:
         return
     sees_tops = isinstance(agent, OffPolicy) and agent.counterfactuals
     if sees_tops or isinstance(agent, CountingQ):
-        fault = f"agent `{agent.name}` sees counters, or counterfactuals with tops of stacks, and a potential is of a whole stack"
+        fault = f"agent `{agent.name}` cannot use shaping: it sees only counters or the tops of counterfactual stacks, but the potential needs the whole stack"
         raise BadSetting(fault, fix='shaping="none", or for networks counterfactuals=0')
     if agent.discount is not None:
         shaping_of(agent)
 
 
 def shaping_of(agent: QLearning | Deep) -> Shaping | None:
-    """The shaping of an agent's rewards, if there is any.
+    """The shaping of an agent's rewards, or None.
 
     >>> shaping_of(QLearning(discount=0.9, shaping="machine"))
     Shaping(discount=0.9, potential_discount=None, scale=1.0, shift=0.0)
@@ -76,8 +81,8 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
 
     shaping = Shaping(float(agent.discount), agent.shaping_discount)
     if isinstance(agent, QLearning):
-        extras = agent.extras
-        return replace(shaping, scale=extras.shaping_scale, shift=extras.shaping_shift)
+        variant = agent.variant
+        return replace(shaping, scale=variant.shaping_scale, shift=variant.shaping_shift)
     return shaping
 
 
@@ -85,18 +90,20 @@ def shaping_of(agent: QLearning | Deep) -> Shaping | None:
 
 
 class Counterfactuals(StrEnum):
-    """The counterfactual experiences of CpRM (Section 6): every machine state with certain observed stacks."""
+    """The counterfactuals of CpRM (Section 6): every machine state with observed stacks."""
 
     NONE = "none"
     """None: plain Q-learning."""
     EXHAUSTIVE = "exhaustive"
     """Every stack observed so far, as Algorithms 1 and 2 are printed."""
     DEDUPLICATED = "deduplicated"
-    """One observed stack for each class that a k-policy can tell apart, so their number stops growing."""
+    """One stack of each class that a k-policy can tell apart. Their number is bounded."""
 
 
-class Extras(NamedTuple):
-    """Settings that only some tabular agents have, or only readings of the paper (`paper_agents`); here as all others have them."""
+class VariantSettings(NamedTuple):
+    """Settings of some tabular agents or of readings of the paper (`paper_agents`), with neutral
+    defaults for all others.
+    """
 
     counterfactuals: Counterfactuals = Counterfactuals.NONE
     updates_per_step: int | None = None
@@ -118,40 +125,46 @@ class Tabular(BuiltInAgent):
     """Settings of every tabular agent."""
 
     defaults = TABULAR_DEFAULTS
+    ranges = dict.fromkeys(
+        ("learning_rate", "epsilon", "epsilon_decay", "epsilon_least", "shaping_discount"),
+        UNIT_INTERVAL,
+    ) | dict.fromkeys(("shaping_scale", "shaping_shift", "option_pay"), ANY_NUMBER)
 
     episodes: int = FROM_TASK
     """Training episodes."""
     learning_rate: float = FROM_TASK
     """α"""
     epsilon: float = FROM_TASK
-    """ε at first: the share of random actions."""
+    """Initial ε: the share of random actions."""
     epsilon_decay: float = FROM_TASK
-    """ε is multiplied by this after every episode ..."""
+    """ε is multiplied by this after every episode."""
     epsilon_least: float = FROM_TASK
-    """... down to this."""
+    """Minimum ε."""
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        both = self.epsilon is not None and self.epsilon_least is not None
-        if both and self.epsilon_least > self.epsilon:
+        are_known = None not in (self.epsilon, self.epsilon_least)
+        if are_known and self.epsilon_least > self.epsilon:
             wanted = f"at most epsilon, {self.epsilon!r}"
             raise bad_setting("epsilon_least", self.epsilon_least, wanted)
 
     @property
-    def extras(self) -> Extras:
-        """The settings that only some tabular agents have."""
-        own = field_values(self)
-        return Extras(**{name: own[name] for name in Extras._fields if name in own})
+    def variant(self) -> VariantSettings:
+        """The settings of some tabular agents, with neutral defaults."""
+        values = field_values(self)
+        names = [name for name in VariantSettings._fields if name in values]
+        return VariantSettings(**{name: values[name] for name in names})
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
-        """The paper's settings in its own domains; a smaller learning rate in others with chance."""
+    def defaults_for(self, task: Task) -> Settings:
+        """The paper's settings in its domains, and a smaller learning rate in stochastic ones."""
         if task.catalogued:
             return {**self.defaults, **PAPER_SETTINGS.get(task.name, {})}
         if isinstance(task.domain, FiniteDomain):
             probability = task.domain.arrays.probability
-            if ((probability > 0) & (probability < 1)).any():
+            is_stochastic = ((probability > 0) & (probability < 1)).any()
+            if is_stochastic:
                 return {**self.defaults, "learning_rate": STOCHASTIC_LEARNING_RATE}
         return dict(self.defaults)
 
@@ -167,12 +180,14 @@ class QLearning(Tabular):
     name = "q"
 
     updates_per_episode: int | None = None
-    """Updates after which an episode is truncated (instead of the paper's wall-clock limit; default: never)."""
+    """Updates after which an episode is truncated (instead of the paper's wall-clock limit;
+    default: never)."""
     shaping: str = "none"
-    """Reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is the value of the configuration if
-    every label could be chosen; `emitted`: every label that the domain emits. Reported returns are never shaped."""
+    """Reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where Φ is
+    the value of the configuration if every label could be chosen. `emitted`: the same, with the
+    labels that the domain emits. Reported returns are never shaped."""
     shaping_discount: float | None = None
-    """γ of Φ, below 1 (default: the agent's own)."""
+    """γ of Φ, below 1 (default: the agent's γ)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -185,7 +200,8 @@ class QLearning(Tabular):
 
 @settings_class
 class CpRM(QLearning):
-    """Q-learning with counterfactual experiences (Section 6): every step also teaches what would have happened elsewhere.
+    """Q-learning with counterfactual experiences (Section 6): every step is also replayed from
+    other machine configurations.
 
     >>> CpRM(k=1).counterfactuals
     <Counterfactuals.DEDUPLICATED: 'deduplicated'>
@@ -194,14 +210,14 @@ class CpRM(QLearning):
     name = "cprm"
 
     counterfactuals: Counterfactuals = Counterfactuals.DEDUPLICATED
-    """The stacks of counterfactual experiences: `exhaustive` (as printed) or `deduplicated`."""
+    """Stacks of counterfactuals: `exhaustive` (as in the paper) or `deduplicated`."""
     updates_per_step: int | None = None
     """Maximum number of counterfactual updates per step, taken in turn (default: all of them)."""
 
 
 @settings_class
 class CountingQ(QLearning):
-    """Q-learning over the counters of a counting reward automaton instead of a stack, all of which it sees.
+    """Q-learning over the counters of a counting reward automaton. It sees all of them.
 
     >>> CountingQ().k
     'full'
@@ -211,21 +227,20 @@ class CountingQ(QLearning):
 
     k: int | str = FULL
     operations_per_episode: int | None = None
-    """Moves of the automaton, real or counterfactual, after which an episode is truncated (instead of the paper's
-    wall-clock limit; default: 30,000 if the automaton simulates a stack, else never)."""
+    """Moves of the automaton, real or counterfactual, after which an episode is truncated (instead
+    of the paper's wall-clock limit; default: 30,000 if the automaton simulates a stack,
+    otherwise never)."""
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
-        found = super().defaults_for(task)
-        return (
-            found
-            if task.has_counting_automaton
-            else {**found, "operations_per_episode": OPERATIONS}
-        )
+    def defaults_for(self, task: Task) -> Settings:
+        defaults = super().defaults_for(task)
+        if not task.has_counting_automaton:
+            defaults["operations_per_episode"] = DEFAULT_OPERATIONS_PER_EPISODE
+        return defaults
 
 
 @settings_class
 class CountingCQL(CountingQ):
-    """Q-learning over counters with counterfactual experiences, the counting automata's own method (CQL)."""
+    """Q-learning over counters with counterfactuals, as for counting automata (CQL)."""
 
     name = "cra-cql"
 
@@ -237,20 +252,23 @@ class CountingCQL(CountingQ):
 
 @settings_class
 class Hierarchical(Tabular):
-    """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM, over a stack).
+    """A meta-policy over options, learnt together with the options' policies (Toro Icarte's HRM,
+    over a stack).
 
-    Both have the same α, γ and ε: ε is the share of random options, and of random actions within them.
+    Both have the same α, γ and ε. ε is the share of random options, and of random actions in an
+    option.
 
     >>> Hierarchical(episodes=10, learning_rate=0.01).r_minus
     0.0
     """
 
     name = "hrm"
+    ranges = {"r_plus": ANY_NUMBER, "r_minus": ANY_NUMBER}
 
     r_plus: float = 1.0
-    """r⁺: what an option's policy is paid for completing the option, in addition to the machine and the environment."""
+    """r⁺: an option's reward for its completion, in addition to the ordinary rewards."""
     r_minus: float = 0.0
-    """r⁻: likewise, if the option ends without being completed."""
+    """r⁻: the same, if the option ends without being completed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -260,22 +278,25 @@ class Hierarchical(Tabular):
 
 @settings_class
 class Summary(BuiltInAgent):
-    """Ours: learns the moves of a deterministic environment, and acts optimally by them with the whole stack in view.
+    """Ours: learns a model of a deterministic environment, and acts optimally with respect to it.
 
-    The value of a stack symbol is a function of what lies below it (a summary), so it acts at heights that it never met, too.
+    Sees the whole stack.
+
+    The value of a stack symbol is a function of the stack below it (a summary), so it can also
+    act with higher stacks than any that it has seen.
 
     >>> Summary().k
     'full'
     """
 
     name = "summary"
-    defaults = SUMMARY_DEFAULTS
+    defaults = {"discount": 0.99}
 
     k: int | str = FULL
     episodes: int = 500
     """Training episodes."""
     precision: float = 1e-9
-    """Gains of operators that are left out, as a share of the largest value: fewer lines, and values that are less exact."""
+    """Smaller improvements of operators, as a share of the largest value, are neglected."""
     step_limit: int | None = None
     """Steps after which an episode is truncated (default: the domain's own limit)."""
     test_every: int = 10
@@ -287,8 +308,8 @@ class Summary(BuiltInAgent):
         if self.discount is not None and not self.discount < 1:
             raise bad_setting("discount", self.discount, "a number from 0 to below 1")
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
-        """The paper's discount in its own domains."""
+    def defaults_for(self, task: Task) -> Settings:
+        """The task's discount."""
         return {"discount": task.discount}
 
 
@@ -302,79 +323,75 @@ class Deep(BuiltInAgent):
     deep = True
     unit = "timesteps"
     continuous: ClassVar[bool | None] = None
-    """True if it chooses actions that are vectors, None for either kind."""
+    """True if actions are vectors, False if they are numbered, None for both."""
     defaults = DEEP_DEFAULTS
+    ranges = {"shaping_discount": UNIT_INTERVAL}
 
     total_timesteps: Number = FROM_TASK
-    """Steps of training, over all environments, rounded up to whole iterations (`n_envs` times `n_steps` or `train_freq` steps); the schedules refer to it."""
+    """Training steps in all environments, rounded up to whole iterations (`n_envs` times `n_steps`
+    or `train_freq`). Schedules refer to it."""
     n_envs: int = FROM_TASK
-    """Environments side by side."""
+    """The number of parallel environments."""
     learning_rate: Number = FROM_TASK
-    """The optimiser's."""
+    """The optimiser's learning rate."""
     linear_decay: bool = FROM_TASK
-    """Ours: the learning rate falls linearly to 0 (in SB3 one hands in such a function)."""
+    """Ours: linear decay of the learning rate to 0 (in SB3: pass a schedule)."""
     discount: Number = FROM_TASK
     """γ, as for tables (`gamma` in Stable-Baselines3)."""
     net_arch: tuple[int, ...] = FROM_TASK
-    """Units of the hidden layers, of actor and critic each."""
+    """Units of the hidden layers, for both actor and critic."""
     reward_scale: Number = None
-    """Ours: the factor of rewards for the networks (default: 1, or less if a reward of the task is beyond 10, so that
-    the largest one becomes 10). Reported returns are raw."""
+    """Ours: the factor of rewards for the networks (default: 1, or less if a reward of the task
+    exceeds 10: the largest then becomes 10). Reported returns are raw."""
     reward_clip: Number = FROM_TASK
-    """Ours: scaled rewards are clipped to this, for the networks (default: none are; 10 in WaterWorld)."""
+    """Ours: the limit to which scaled rewards are clipped (default: none, 10 in WaterWorld)."""
     staggered: bool = FROM_TASK
-    """Ours: the first episodes begin at clocks spread over the step limit, so that not all end together."""
+    """Ours: spread the clocks of the first episodes, so that they do not end together."""
     depth: int | None = None
-    """Ours: symbols that a stack has room for (default: what the task can need, 32 to 1,024; 512 with the whole stack)."""
+    """Ours: maximum stack height (default: the task's, from 32 to 1,024 or, if k=full, 512)."""
     test_episodes: int = FROM_TASK
     shaping: str = FROM_TASK
-    """Ours: reward shaping. `machine`: a step teaches γΦ(after) - Φ(before) more, where Φ is the value of the configuration if
-    every label could be chosen; `emitted`: every label that the domain emits. `auto`: `emitted`, or `none` if an agent has
+    """Ours: reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where
+    Φ is the value of the configuration if every label could be chosen. `emitted`: the same, with
+    the labels that the domain emits. `auto`: `emitted`, or `none` if the agent has
     `counterfactuals`. Reported returns are never shaped."""
     shaping_discount: float | None = None
-    """Ours: γ of Φ, below 1 (default: 0.6, or the agent's own for SAC)."""
+    """Ours: γ of Φ, below 1 (default: 0.6, or the agent's γ for SAC)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_shaping(self)
 
     @property
-    def rollout(self) -> int:
-        """Steps of each environment between updates."""
-        return 1
-
-    @property
-    def iteration(self) -> int:
-        """Steps of all environments between updates."""
-        return self.n_envs * self.rollout
+    @abstractmethod
+    def steps_per_iteration(self) -> int:
+        """Steps of all environments in an iteration."""
 
     @property
     def total(self) -> int:
-        """The steps of training, in whole iterations."""
-        return -(-int(self.total_timesteps) // self.iteration) * self.iteration
+        """Training steps, in whole iterations."""
+        return -(-int(self.total_timesteps) // self.steps_per_iteration) * self.steps_per_iteration
 
     @property
     def between_tests(self) -> int:
-        """The steps between two evaluations, in whole iterations."""
-        asked = self.test_every or int(self.total_timesteps) // TESTS_PER_RUN
-        return max(1, asked // self.iteration) * self.iteration
+        """Steps between two evaluations, in whole iterations."""
+        steps = self.test_every or int(self.total_timesteps) // EVALUATIONS_PER_RUN
+        return max(1, steps // self.steps_per_iteration) * self.steps_per_iteration
 
     @classmethod
     def like_sb3(cls, **settings: Any) -> Self:
-        """The agent with Stable-Baselines3's defaults where ours are others, and these settings.
+        """The agent with Stable-Baselines3's defaults, and these settings.
 
         >>> PPO.like_sb3(n_envs=4).n_steps, PPO().resolved().n_steps
         (2048, 128)
         """
         return cls(**{**SB3_SETTINGS[cls.name], **settings})
 
-    def defaults_for(self, task: Task) -> dict[str, Any]:
-        """The tuned settings in WaterWorld."""
-        return (
-            {**self.defaults, **WATER_SETTINGS[self.name]}
-            if task.continuous
-            else dict(self.defaults)
-        )
+    def defaults_for(self, task: Task) -> Settings:
+        """The tuned settings in WaterWorld, otherwise `defaults`."""
+        if task.continuous:
+            return {**self.defaults, **WATER_SETTINGS[self.name]}
+        return dict(self.defaults)
 
 
 @settings_class
@@ -387,42 +404,50 @@ class PPO(Deep):
 
     name = "ppo"
     defaults = PPO_DEFAULTS
+    ranges = {
+        "gae_lambda": UNIT_INTERVAL,
+        "restarts": UNIT_INTERVAL,
+        "ent_coef": NON_NEGATIVE,
+        "vf_coef": NON_NEGATIVE,
+    }
 
     n_steps: int = FROM_TASK
     """Steps of each environment between updates."""
     batch_size: int = FROM_TASK
     """Experiences per update."""
     n_epochs: int = FROM_TASK
-    """Passes over the same experiences."""
+    """Passes over each rollout."""
     gae_lambda: float = 0.95
     """λ of generalised advantage estimation."""
     clip_range: float = 0.2
-    """The most that the new policy may differ from the old."""
+    """The clip range of the probability ratio between the new and the old policy."""
     clip_range_vf: Number = None
-    """The clip range of the value function, in the unit of scaled rewards (default: no limit)."""
+    """The clip range of the value function, in scaled rewards (default: no limit)."""
     normalize_advantage: bool = True
-    """A batch's advantages are brought to mean 0 and deviation 1."""
+    """Normalise the advantages of each batch to mean 0 and deviation 1."""
     ent_coef: Number = FROM_TASK
-    """Weight of the policy's entropy in the loss."""
+    """Weight of the entropy bonus in the loss."""
     vf_coef: float = 0.5
-    """Weight of the value's error in the loss."""
+    """Weight of the value error in the loss."""
     max_grad_norm: float = 0.5
     """Maximum gradient norm."""
     target_kl: float | None = None
-    """No further update once the approximate divergence from the old policy is beyond 1.5 times this (default: no limit)."""
+    """No more updates of an iteration once the approximate divergence from the old policy exceeds
+    1.5 times this (default: no limit)."""
     restarts: float = FROM_TASK
-    """Ours: the share of training episodes that begin in a situation that an earlier one met, instead of at a start: with its environment
-    state, machine state and stack, drawn uniformly among those met (stacks of up to 32 symbols). So the later stages of a task are
-    learnt even if the first ones do not lead there yet. Not used if nothing of the machine is seen. Tests always begin at a start."""
+    """Ours: the share of training episodes that start in a situation of an earlier episode: an
+    environment state, machine state and stack (of up to 32 symbols), drawn uniformly. So the
+    agent learns the later stages of a task before it masters the first. Not used if the agent
+    sees nothing of the machine. Evaluations always start at a start of the domain."""
 
     @property
-    def rollout(self) -> int:
-        return self.n_steps
+    def steps_per_iteration(self) -> int:
+        return self.n_envs * self.n_steps
 
 
 @settings_class
 class RecurrentPPO(PPO):
-    """PPO with an LSTM each for actor and critic, before their hidden layers.
+    """PPO with one LSTM for the actor and one for the critic, before their hidden layers.
 
     >>> RecurrentPPO().resolved().lstm_hidden_size
     256
@@ -434,8 +459,8 @@ class RecurrentPPO(PPO):
     lstm_hidden_size: int = FROM_TASK
     """Units of each LSTM."""
     sequence_length: int = FROM_TASK
-    """Ours: through how many steps gradients flow back (in sb3-contrib through as many as a batch holds). It divides
-    `n_steps` and `batch_size`."""
+    """Ours: the number of steps through which gradients flow back (in sb3-contrib, the steps of a
+    batch). It divides `n_steps` and `batch_size`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -451,14 +476,20 @@ class RecurrentPPO(PPO):
 class OffPolicy(Deep):
     """Settings of both DQN and SAC."""
 
+    ranges = {
+        "tau": UNIT_INTERVAL,
+        "learning_starts": NON_NEGATIVE,
+        "counterfactuals": NON_NEGATIVE,
+    }
+
     buffer_size: int = FROM_TASK
-    """Transitions kept, over all environments."""
+    """Transitions in the buffer, of all environments."""
     learning_starts: int = FROM_TASK
-    """Steps, over all environments, before the first update."""
+    """Steps in all environments before the first update."""
     batch_size: int = FROM_TASK
     """Experiences per update."""
     tau: Number = FROM_TASK
-    """The step of the target network towards the network, at each of its updates, as a share of the distance."""
+    """The soft update coefficient of the target network."""
     train_freq: int = FROM_TASK
     """Steps of each environment between updates."""
     gradient_steps: int = FROM_TASK
@@ -466,12 +497,13 @@ class OffPolicy(Deep):
     n_steps: int = FROM_TASK
     """The n of the n-step return."""
     counterfactuals: int | None = None
-    """Ours: counterfactual experiences for each sampled one, with other machine states and observed stacks (CpRM; default: 8 for DQN,
-    or none if rewards are shaped, nothing of the machine is seen, or its stacks have too many tops to keep)."""
+    """Ours: counterfactual experiences for each sampled one, with other machine states and observed
+    stacks (CpRM). The default is 8 for DQN, or 0 if rewards are shaped, the agent sees nothing
+    of the machine, or the stacks have too many different tops."""
 
     @property
-    def rollout(self) -> int:
-        return self.train_freq
+    def steps_per_iteration(self) -> int:
+        return self.n_envs * self.train_freq
 
 
 @settings_class
@@ -485,15 +517,20 @@ class DQN(OffPolicy):
     name = "dqn"
     continuous = False
     defaults = DQN_DEFAULTS
+    ranges = {
+        "exploration_fraction": UNIT_INTERVAL,
+        "exploration_initial_eps": UNIT_INTERVAL,
+        "exploration_final_eps": UNIT_INTERVAL,
+    }
 
     target_update_interval: int = FROM_TASK
-    """Steps, over all environments, between updates of the target network."""
+    """Steps in all environments between updates of the target network."""
     exploration_fraction: float = FROM_TASK
-    """The share of training during which ε falls."""
+    """The share of training in which ε decays."""
     exploration_initial_eps: float = 1.0
-    """ε at first."""
+    """Initial ε."""
     exploration_final_eps: float = FROM_TASK
-    """ε at last."""
+    """Final ε."""
     max_grad_norm: float = 10.0
     """Maximum gradient norm."""
 
@@ -509,11 +546,12 @@ class SAC(OffPolicy):
     name = "sac"
     continuous = True
     defaults = SAC_DEFAULTS
+    ranges = {"ent_coef": NON_NEGATIVE, "target_entropy": ANY_NUMBER}
 
     ent_coef: float | None = None
-    """The weight of entropy (default: learnt, towards `target_entropy`)."""
+    """Weight of the entropy (default: learnt, for `target_entropy`)."""
     target_entropy: float | None = None
-    """The entropy that `ent_coef` is learnt for (default: minus the dimension of an action)."""
+    """Target entropy for learning `ent_coef` (default: minus the dimension of an action)."""
 
 
 # --- The agents by name
@@ -533,17 +571,17 @@ AGENTS: dict[str, type[BuiltInAgent]] = {
         SAC,
     )
 }
-"""Every agent of pdrm, by its name."""
+"""The built-in agents by name."""
 DEFAULT_TABLE, DEFAULT_DEEP = "q", "ppo"
-"""The default agents: in finite domains, and in WaterWorld."""
+"""The default agents: for finite domains, and for all others."""
 
 
 def kind_of(name: str) -> type[BuiltInAgent]:
-    """The agent of this name."""
+    """The class of the built-in agent of this name."""
     if name not in AGENTS:
         raise UnknownAgent(f"no agent is called `{name}`", fix=did_you_mean(str(name), AGENTS))
     return AGENTS[name]
 
 
-for _kind in AGENTS.values():  # what `help(pdrm.PPO)` shows
+for _kind in AGENTS.values():  # for `help(pdrm.PPO)`
     _kind.__doc__ = f"{inspect.cleandoc(_kind.__doc__ or '')}\n\n{list_settings(_kind)}"

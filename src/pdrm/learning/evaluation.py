@@ -1,8 +1,8 @@
-"""Evaluations: the curve of those in training and its file, and episodes with a trained policy, moment by moment.
+"""Evaluations: the learning curve and its file, and episodes of a trained policy, moment by moment.
 
-An evaluation is a number of episodes without exploration. `curve.csv` has one line per evaluation episode: the training episodes and environment
-steps before it, the number of the episode, its return and length, and the machine state in which it ended. Every policy is played on
-`task.env(k=…)`.
+An evaluation is a number of episodes without exploration. `curve.csv` has one line per episode:
+the training episodes and environment steps before the evaluation, the number of the episode, its
+return and length, and the last machine state. Every policy acts in `task.env(k=…)`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,13 @@ from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
 
+if TYPE_CHECKING:
+    from pdrm.learning.protocol import Floats, Ints, Texts
+
 COLUMNS = "episodes,timesteps,test,return,steps,end\n"
 """The first line of a curve's file."""
 UNIT_OF = {"steps": "timesteps", "episodes": "episodes"}
-"""The axes of curves, and the units of training."""
+"""From axes of curves to units of training."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,27 +42,27 @@ class Curve:
 
     unit: str
     """The unit of the agent's training: episodes or timesteps."""
-    episodes: npt.NDArray[np.int64]
+    episodes: Ints
     """[T]: training episodes before each evaluation."""
-    timesteps: npt.NDArray[np.int64]
+    timesteps: Ints
     """[T]: environment steps of training before each evaluation."""
-    returns: npt.NDArray[np.float64]
+    returns: Floats
     """[T, E]"""
-    steps: npt.NDArray[np.int64]
+    steps: Ints
     """[T, E]: the lengths of the evaluation episodes."""
-    ends: npt.NDArray[np.str_]
+    ends: Texts
     """[T, E]: machine states."""
     text: str
-    """The curve's file."""
+    """The content of `curve.csv`."""
 
     def __len__(self) -> int:
         return len(self.episodes)
 
     def __repr__(self) -> str:
-        return f"<Curve of {len(self)} tests, final mean return {format_return(self.final_return)}>"
+        return f"<Curve of {len(self)} evaluations, final mean return {format_return(self.final_return)}>"
 
     @property
-    def at(self) -> npt.NDArray[np.int64]:
+    def at(self) -> Ints:
         """[T]: training before each evaluation, in the agent's unit."""
         return self.timesteps if self.unit == "timesteps" else self.episodes
 
@@ -69,20 +72,21 @@ class Curve:
         return float(self.returns[-1].mean())
 
     def frame(self) -> Any:
-        """The curve as a pandas `DataFrame`, with a row for each evaluation episode and the columns of `curve.csv`."""
+        """The curve as a pandas `DataFrame` with the rows and columns of `curve.csv`."""
         return load_package("pandas", "pandas").read_csv(io.StringIO(self.text))
 
     @classmethod
     def parse(cls, text: str, unit: str = "episodes") -> Curve:
-        r"""The curve in a file.
+        r"""Parse the content of `curve.csv`.
 
-        >>> Curve.parse("episodes,timesteps,test,return,steps,end\n100,900,0,1.0,5,done\n100,900,1,0.5,9,u1\n").returns
+        >>> lines = "100,900,0,1.0,5,done\n100,900,1,0.5,9,u1\n"
+        >>> Curve.parse(f"episodes,timesteps,test,return,steps,end\n{lines}").returns
         array([[1. , 0.5]])
         """
         _, *lines = csv.reader(text.splitlines())
-        tests = sum(line[2] == "0" for line in lines)
+        evaluations = sum(line[2] == "0" for line in lines)
         episodes, timesteps, _, returns, steps, ends = (
-            np.array(column).reshape(tests, -1) for column in zip(*lines, strict=True)
+            np.array(column).reshape(evaluations, -1) for column in zip(*lines, strict=True)
         )
         return cls(
             unit,
@@ -95,35 +99,41 @@ class Curve:
         )
 
 
-def write_test(test: EvaluationResult, episodes: int, timesteps: int) -> str:
-    """The lines of an evaluation in the curve's file, one for each of its episodes.
+def format_evaluation(result: EvaluationResult, episodes: int, timesteps: int) -> str:
+    """The lines of an evaluation in `curve.csv`, one for each of its episodes.
 
-    episodes, timesteps: of training before it."""
+    Args:
+        result: The evaluation.
+        episodes: Training episodes before it.
+        timesteps: Environment steps of training before it.
+    """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    each = zip(test.returns.tolist(), test.steps.tolist(), test.ends.tolist(), strict=True)
-    for number, values in enumerate(each):
+    columns = result.returns.tolist(), result.steps.tolist(), result.ends.tolist()
+    for number, values in enumerate(zip(*columns, strict=True)):
         table.writerow([episodes, timesteps, number, *values])
     return text.getvalue()
 
 
 SINGLE, DOUBLE = 7, 15
-"""The decimal digits that a sum in single and in double precision has."""
+"""The decimal digits of a sum in single and in double precision."""
 
 
-def round_sums(sums: npt.ArrayLike, digits: int = DOUBLE) -> npt.NDArray[np.float64]:
-    """Sums without the digits that are rounding errors only.
+def round_sums(sums: npt.ArrayLike, digits: int = DOUBLE) -> Floats:
+    """Sums without the digits that are only rounding errors.
 
-    >>> round_sums([0.1 + 0.2, 100005.0]).tolist(), round_sums(np.float32([0.91, 5.25]), SINGLE).tolist()
-    ([0.3, 100005.0], [0.91, 5.25])
+    >>> round_sums([0.1 + 0.2, 100005.0]).tolist()
+    [0.3, 100005.0]
+    >>> round_sums(np.float32([0.91, 5.25]), SINGLE).tolist()
+    [0.91, 5.25]
     """
-    given = np.asarray(sums, np.float64)
-    rounded = [float(f"{value:.{digits}g}") for value in given.ravel().tolist()]
-    return np.array(rounded).reshape(given.shape)
+    values = np.asarray(sums, np.float64)
+    rounded = [float(f"{value:.{digits}g}") for value in values.ravel().tolist()]
+    return np.array(rounded).reshape(values.shape)
 
 
 def format_return(value: float) -> str:
-    """A return for people.
+    """A return with at most six digits.
 
     >>> [format_return(value) for value in (-8.0, 100005.0, 0.123456789, 0.0)]
     ['-8', '100005', '0.123457', '0']
@@ -131,8 +141,10 @@ def format_return(value: float) -> str:
     return f"{value:.6g}"
 
 
-def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDArray[np.float64]:
-    """1.0 for each end in one of the states, else 0.0. An automaton that simulates a stack keeps its top in the state: `home@d`.
+def find_successes(ends: Texts, states: Sequence[str]) -> Floats:
+    """1.0 for each end in one of the states, otherwise 0.0.
+
+    An automaton that simulates a stack keeps its top in the state: `home@d`.
 
     >>> find_successes(np.array(["home", "home@d", "lost@d"]), ["home"]).tolist()
     [1.0, 1.0, 0.0]
@@ -141,6 +153,15 @@ def find_successes(ends: npt.NDArray[np.str_], states: Sequence[str]) -> npt.NDA
         name for name in np.unique(ends) if name in states or name.rpartition("@")[0] in states
     ]
     return np.isin(ends, solved).astype(np.float64)
+
+
+def format_count(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> format_count(1, "run"), format_count(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def check_axes(x: str | None, y: str) -> None:
@@ -152,27 +173,29 @@ def check_axes(x: str | None, y: str) -> None:
 # --- Episodes with a trained policy
 
 ENDED, TRUNCATED = "ended in ", "truncated in "
-"""The end of an episode: by the machine or the environment; or by a limit, usually of steps."""
+"""The end of an episode: by the machine or the environment, or by a limit, usually of steps."""
 
 
 class Evaluation(dict[str, Any]):
     """The result of `Run.evaluate`: a dictionary.
 
-    >>> Evaluation(domain="hall", episodes=2, mean_return=0.5, mean_steps=9.0, success=0.5, ends={"done": 1, "truncated in up": 1})
-    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 1, truncated in up: 1>
+    >>> result = {"episodes": 2, "mean_return": 0.5, "mean_steps": 9.0, "success": 0.5}
+    >>> Evaluation(domain="hall", **result, ends={"done": 2})
+    <Evaluation in hall: 2 episodes, mean return 0.5, mean length 9, success 50%; ended in done: 2>
     """
 
     @classmethod
-    def of(cls, task: Task, tests: Sequence[EvaluationResult], **about: Any) -> Evaluation:
-        """Sum up the episodes of some runs of a task."""
-        returns = round_sums(np.concatenate([one.returns for one in tests]))
-        ends = np.concatenate([one.ends for one in tests])
-        truncated = np.concatenate([one.truncated for one in tests])
-        discounted: Any = [one.discounted for one in tests]
-        full = [int(one.stack_full.sum()) for one in tests if one.stack_full is not None]
+    def of(cls, task: Task, results: Sequence[EvaluationResult], **about: Any) -> Evaluation:
+        """Summarise the episodes of one or more runs of a task."""
+        returns = round_sums(np.concatenate([result.returns for result in results]))
+        steps = np.concatenate([result.steps for result in results])
+        ends = np.concatenate([result.ends for result in results])
+        truncated = np.concatenate([result.truncated for result in results])
+        discounted: Any = [result.discounted for result in results]
+        full = [int(result.stack_full.sum()) for result in results if result.stack_full is not None]
         if full:
             about["truncated_by_stack"] = sum(full)
-        said = np.where(truncated, np.char.add(TRUNCATED, ends), ends)
+        described = np.where(truncated, np.char.add(TRUNCATED, ends), ends)
         return cls(
             domain=task.name,
             episodes=len(returns),
@@ -180,55 +203,58 @@ class Evaluation(dict[str, Any]):
             mean_discounted_return=float(np.concatenate(discounted).mean()),
             discount=task.discount,
             returns=returns.tolist(),
-            mean_steps=float(np.concatenate([one.steps for one in tests]).mean()),
+            mean_steps=float(steps.mean()),
             success=float(find_successes(ends, task.success).mean()),
-            ends=dict(Counter(said.tolist()).most_common()),
+            ends=dict(Counter(described.tolist()).most_common()),
             truncated=int(truncated.sum()),
             **about,
         )
 
     def lines(self) -> list[str]:
-        """The ways the episodes ended, each with its count."""
+        """The ends of the episodes, each with its count."""
         return [
             f"{end if end.startswith(TRUNCATED) else ENDED + end}: {count}"
             for end, count in self["ends"].items()
         ]
 
     def __repr__(self) -> str:
-        count = f"{self['episodes']} episode{'s' * (self['episodes'] != 1)}"
+        count = format_count(self["episodes"], "episode")
         ends = ", ".join(self.lines())
-        said = f"{self.format_means()}, success {self['success']:.0%}; {ends}"
-        return f"<Evaluation in {self['domain']}: {count}, {said}>"
+        result = f"{self.format_means()}, success {self['success']:.0%}; {ends}"
+        return f"<Evaluation in {self['domain']}: {count}, {result}>"
 
     def format_means(self) -> str:
-        """The mean return, the discounted one (as an optimal value is) if it is known, and the mean length."""
-        paid = self.get("mean_discounted_return")
-        discounted = "" if paid is None else f" (discounted by {self['discount']:g}: {paid:.6g})"
-        return f"mean return {format_return(self['mean_return'])}{discounted}, mean length {self['mean_steps']:g}"
+        """The mean return, the mean discounted return if there is one, and the mean length."""
+        value = self.get("mean_discounted_return")
+        discounted = "" if value is None else f" (discounted by {self['discount']:g}: {value:.6g})"
+        mean = format_return(self["mean_return"])
+        return f"mean return {mean}{discounted}, mean length {self['mean_steps']:g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One moment of an episode: where the environment and the machine are, and what led there.
+    """One moment of an episode: the state of the environment and the machine, and the step before
+    it.
 
-    >>> Moment(3, Configuration("u0", ("#",)), 1, frozenset(), machine_reward=1.0, environment_reward=-0.1).reward
+    >>> before = Configuration("u0", ("#",))
+    >>> Moment(3, before, 1, frozenset(), machine_reward=1.0, environment_reward=-0.1).reward
     0.9
     """
 
     state: Any
-    """The environment's state in a finite domain, else the observation."""
+    """The environment's state in a finite domain, otherwise the observation."""
     configuration: Configuration
-    """The machine's; an agent that counts has the values of its counters, as text, instead of a stack."""
+    """The machine's configuration, or its state and counters for a counting agent."""
     action: Any
-    """The action that led here; None if the episode began."""
+    """The action before it, or None at the start of the episode."""
     label: Label | None
-    """The label that the machine read, if any."""
+    """The label that the machine read, or None."""
     machine_reward: float
     """The reward of the machine."""
     environment_reward: float = 0.0
     """The reward of the environment itself."""
     option: str | None = None
-    """The rule that the option followed brings about; None if there was no option."""
+    """The rule of the option that is followed, or None."""
 
     @property
     def reward(self) -> float:
@@ -262,10 +288,13 @@ class Episode(NamedTuple):
         return {"return": self.reward, "steps": self.steps, "end": self.end}
 
     def discounted(self, discount: float) -> float:
-        """The discounted return. Rewards before the first action, and for it, count in full, as in an optimal value.
+        """The discounted return.
 
-        >>> here = Configuration("u0", ("#",))
-        >>> Episode([Moment(0, here, action, None, 1.0) for action in (None, 0, 0)], False).discounted(0.5)
+        Rewards before and for the first action are not discounted, as in an optimal value.
+
+        >>> start = Configuration("u0", ("#",))
+        >>> moments = [Moment(0, start, action, None, 1.0) for action in (None, 0, 0)]
+        >>> Episode(moments, False).discounted(0.5)
         2.5
         """
         return sum(
@@ -273,7 +302,7 @@ class Episode(NamedTuple):
         )
 
 
-# --- Any policy, on the task's environment
+# --- Playing
 
 Watcher = Callable[[int, bool], None]
 
@@ -281,16 +310,25 @@ Watcher = Callable[[int, bool], None]
 def play_policy(
     env: Any, policy: Policy, episodes: int, seed: int, watch: Watcher | None = None
 ) -> Iterator[Episode]:
-    """Episodes of a policy, one after the other with one generator, on an environment of `pdrm.wrap`.
+    """Play episodes of a policy in sequence, with one generator, in an environment of `pdrm.wrap`.
 
-    watch: Called at the beginning and after every step, with the number of steps and True if it was the last.
+    Args:
+        env: The environment.
+        policy: The policy.
+        episodes: Their number.
+        seed: The seed of the environment.
+        watch: Called at the start and after every step of an episode with the number of steps, and
+            True after the last.
     """
     for number in range(episodes):
         observation, info = env.reset(seed=None if number else seed)
         if isinstance(policy, StatefulPolicy):
             policy.reset()
         moments: list[Moment] = []
-        action, terminated, truncated, over = None, False, False, False
+        action = None
+        terminated = False
+        truncated = False
+        over = False
         while True:
             if watch is not None:
                 watch(len(moments), over)
@@ -306,13 +344,14 @@ def play_policy(
 
 def _moment(policy: Policy, observation: Any, action: Any, info: Any) -> Moment:
     record = info["machine"]
-    seen = observation.get("observation") if isinstance(observation, Mapping) else observation
-    here, option = Configuration(record["state"], record["stack"]), None
+    state = observation.get("observation") if isinstance(observation, Mapping) else observation
+    configuration = Configuration(record["state"], record["stack"])
+    option = None
     if isinstance(policy, TabularPolicy):
-        here, option = policy.show(here)
+        configuration, option = policy.show(configuration)
     return Moment(
-        int(seen) if isinstance(seen, Integral) else observation,
-        here,
+        int(state) if isinstance(state, Integral) else observation,
+        configuration,
         int(action) if action is not None and np.ndim(action) == 0 else action,
         record["label"],
         record["reward"],
@@ -321,21 +360,21 @@ def _moment(policy: Policy, observation: Any, action: Any, info: Any) -> Moment:
     )
 
 
-def make_test(
+def evaluate_policy(
     task: Task, policy: Policy, k: int | str, episodes: int, seed: int
 ) -> EvaluationResult:
-    """An evaluation: episodes in each of the task's evaluation domains."""
-    each = (play_policy(where.env(k), policy, episodes, seed) for where in task.tested_on)
-    return sum_up(chain.from_iterable(each), task.discount)
+    """Evaluate a policy: play episodes in each of the task's evaluation domains."""
+    played = (play_policy(other.env(k), policy, episodes, seed) for other in task.tested_on)
+    return sum_up(chain.from_iterable(played), task.discount)
 
 
 def sum_up(episodes: Iterable[Episode], discount: float) -> EvaluationResult:
-    """The numbers of some episodes."""
-    each = list(episodes)
+    """The results of episodes as arrays."""
+    listed = list(episodes)
     return EvaluationResult(
-        np.array([one.reward for one in each]),
-        np.array([one.steps for one in each], np.int64),
-        np.array([one.end for one in each]),
-        discounted=np.array([one.discounted(discount) for one in each]),
-        truncated=np.array([one.truncated for one in each]),
+        np.array([episode.reward for episode in listed]),
+        np.array([episode.steps for episode in listed], np.int64),
+        np.array([episode.end for episode in listed]),
+        discounted=np.array([episode.discounted(discount) for episode in listed]),
+        truncated=np.array([episode.truncated for episode in listed]),
     )

@@ -1,7 +1,8 @@
-"""The agent protocol: what a run asks of an agent, its learner and its policy. Nobody has to inherit from anything.
+"""The agent protocol: the interface of agents, learners and policies. No inheritance is needed.
 
-An agent is settings. Its learner trains on one task with one seed; its policy acts. Optional abilities are protocols of
-their own below, used if they are implemented. Last comes how a run sees an agent of others: how long it trains, and what identifies it.
+An agent is settings. Its learner trains on one task with one seed, and its policy acts. Optional
+capabilities are separate protocols below. `ThirdPartyAgent` adapts agents from outside pdrm: their
+length of training and their identity.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from pdrm.files import Arrays, Fingerprint
 from pdrm.learning.agents import kind_of
 from pdrm.learning.settings import (
     DEEP_DEFAULTS,
+    EVALUATIONS_PER_RUN,
     PAPER_SETTINGS,
     SOURCE,
     TABULAR_DEFAULTS,
-    TESTS_PER_RUN,
     BuiltInAgent,
+    JsonObject,
+    Settings,
     check_count,
     check_known,
     field_values,
-    plain,
+    to_json_value,
 )
 from pdrm.source_hash import hash_source
 from pdrm.task import Task
@@ -36,22 +39,31 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+    Texts = npt.NDArray[np.str_]
+    Flags = npt.NDArray[np.bool_]
+
 
 @runtime_checkable
 class Agent(Protocol):
-    """Frozen settings. `k`, `episodes` or `total_timesteps`, `test_every` and `test_episodes` are read if they are there."""
+    """Frozen settings.
+
+    A run reads `k`, `episodes` or `total_timesteps`, `test_every` and `test_episodes` if they
+    exist.
+    """
 
     @property
     def name(self) -> str:
         """The name in tables, plots and folders."""
 
     def learner(self, task: Task, seed: int, /) -> Learner:
-        """Begin a run."""
+        """Return a learner before its first step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The point at which a learner may stop: after this many episodes or environment steps in all."""
+    """The point at which a learner can stop: a number of episodes or environment steps in total."""
 
     episodes: int | None = None
     steps: int | None = None
@@ -65,23 +77,25 @@ class Until:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluationResult:
-    """E episodes without exploration: what they paid, how long they were, and in which machine states they ended."""
+    """The results of E episodes without exploration."""
 
-    returns: npt.NDArray[np.float64]
-    steps: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.str_]
-    """[E] each."""
-    discounted: npt.NDArray[np.float64] | None = None
-    """[E]: the discounted returns, if it is not one of a curve."""
-    truncated: npt.NDArray[np.bool_] | None = None
-    """[E]: the episodes that a limit ended, likewise."""
-    stack_full: npt.NDArray[np.bool_] | None = None
-    """[E]: those of networks that a full stack ended, likewise."""
+    returns: Floats
+    """[E]"""
+    steps: Ints
+    """[E]: their lengths."""
+    ends: Texts
+    """[E]: the last machine states."""
+    discounted: Floats | None = None
+    """[E]: the discounted returns, or None in evaluations during training."""
+    truncated: Flags | None = None
+    """[E]: True if a limit ended the episode, or None in evaluations during training."""
+    stack_full: Flags | None = None
+    """[E]: True if a full stack ended the episode. Only for networks."""
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """A run under way. It counts its environment steps and its episodes."""
+    """An agent in training. It counts its environment steps and its episodes."""
 
     @property
     def steps(self) -> int:
@@ -92,37 +106,37 @@ class Learner(Protocol):
         """Training episodes so far."""
 
     def advance(self, until: Until, /) -> None:
-        """Train at least until `until.reached(self)`, then to the end of the episode, rollout or update."""
+        """Train until `until.reached(self)`, then finish the episode, rollout or update."""
 
     def policy(self) -> Policy:
-        """The policy as it stands, without exploration."""
+        """The present policy, without exploration."""
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Acts on what `task.env(k=…)` shows."""
+    """Acts on the observations of `task.env(k=…)`."""
 
     def act(self, observation: Any, info: Any, /) -> Any:
-        """The action. `info["machine"]` has the machine's state and the whole stack."""
+        """The action. `info["machine"]` contains the machine's state and the whole stack."""
 
 
-# --- What is optional
+# --- Optional capabilities
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A learner that resumes: a run that was stopped continues, and its policy can be loaded from the run's folder."""
+    """A learner that can be saved: a stopped run continues, and its folder contains its policy."""
 
     def save(self) -> Arrays:
-        """All that decides what comes next, the random generator included, as arrays."""
+        """The complete state of the learner as arrays, including its random generator."""
 
     def load(self, arrays: Arrays, /) -> None:
-        """Continue from what `save` returned."""
+        """Continue from the result of `save`."""
 
 
 @runtime_checkable
 class SelfEvaluating(Protocol):
-    """A learner with a fast evaluation of its own (kernels, JAX)."""
+    """A learner with its own, fast evaluation (kernels, JAX)."""
 
     def test(self, episodes: int, seed: int, /) -> EvaluationResult:
         """Episodes without exploration."""
@@ -130,75 +144,85 @@ class SelfEvaluating(Protocol):
 
 @runtime_checkable
 class StatefulPolicy(Protocol):
-    """A policy with a memory: options under way, the state of an LSTM."""
+    """A policy with a memory, such as the option that it follows or the state of an LSTM."""
 
     def reset(self) -> None:
-        """Forget; an episode begins."""
+        """Reset the memory at the start of an episode."""
 
 
 @runtime_checkable
 class SavablePolicy(Protocol):
-    """A policy that can be kept although its learner cannot resume; its agent loads it with `load_policy`."""
+    """A policy that can be saved although its learner cannot. Its agent is a `PolicyLoader`."""
 
     def arrays(self) -> Arrays:
-        """The parameters."""
+        """The parameters of the policy."""
 
 
 @runtime_checkable
 class PolicyLoader(Protocol):
-    """An agent that makes a policy from the arrays of a `SavablePolicy`."""
+    """An agent that restores a `SavablePolicy` from its arrays."""
 
     def load_policy(self, task: Task, arrays: Arrays, /) -> Policy:
         """The policy with these parameters."""
 
 
 class BuiltInLearner(ABC):
-    """A learner of ours: it tells of the run, and writes its policy with the run's spec."""
+    """Base class of the built-in learners.
+
+    They report statistics, and save their policy with the spec.
+    """
 
     @abstractmethod
     def facts(self) -> dict[str, float]:
-        """The state of the run in numbers."""
+        """Statistics of the run."""
 
     @abstractmethod
-    def policy(self, about: dict[str, Any] | None = None) -> Any:
-        """The policy as it stands. about: JSON values that are saved with it."""
+    def policy(self, about: JsonObject | None = None) -> Any:
+        """The present policy.
 
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
+        Args:
+            about: JSON values that are saved with it.
+        """
+
+    def save_policy(self, path: Path, about: JsonObject) -> Fingerprint:
         """Write the policy."""
         fingerprint: Fingerprint = self.policy(about).save(path)
         return fingerprint
 
 
-# --- Agents of others
+# --- Third-party agents
 
 SCHEDULE = ("episodes", "total_timesteps", "test_every", "test_episodes")
 
 
 @dataclass(frozen=True, slots=True)
 class ThirdPartyAgent:
-    """Somebody else's agent, and how long it trains."""
+    """A third-party agent, and its length of training."""
 
     deep: ClassVar[bool] = False
-    """It is one job by itself, like a table."""
+    """Like a table, it is a job of its own."""
 
     agent: Agent
     episodes: int | None = None
-    """Training episodes; or else `total_timesteps`."""
+    """Training episodes, unless `total_timesteps` is given."""
     total_timesteps: int | None = None
     """Environment steps of training."""
     test_every: int | None = None
     """Training between two evaluations (default: a twentieth)."""
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
-    identity: dict[str, Any] = field(init=False, compare=False)
-    """The class with a hash of its source, and the fields. Another process may see another source, so it travels with the agent."""
+    identity: JsonObject = field(init=False, compare=False)
+    """The class with a hash of its source, and the fields.
+
+    It is kept because another process can see another source.
+"""
 
     def __post_init__(self) -> None:
         kind = type(self.agent)
         identity = {
             "class": kind.__qualname__,
             SOURCE: hash_source(kind),
-            "fields": plain(field_values(self.agent)),
+            "fields": to_json_value(field_values(self.agent)),
         }
         object.__setattr__(self, "identity", identity)
 
@@ -207,26 +231,26 @@ class ThirdPartyAgent:
 
     @property
     def name(self) -> str:
-        """The agent's own."""
+        """The name of the agent."""
         return self.agent.name
 
     @property
     def k(self) -> int | str:
-        """Stack symbols that its policy sees: its own `k`, or 1."""
+        """Stack symbols that its policy sees (default: 1)."""
         return cast("int | str", field_values(self.agent).get("k", 1))
 
     @property
     def unit(self) -> str:
-        """The unit of its training."""
+        """The unit of training."""
         return "episodes" if self.total_timesteps is None else "timesteps"
 
     @property
     def total(self) -> int:
-        """The length of training, in its unit."""
+        """The length of training, in this unit."""
         return int(self.total_timesteps or self.episodes or 0)
 
     def resolved(self, task: Task) -> ThirdPartyAgent:
-        """The agent with a length of training."""
+        """The agent with a length of training: its own, or the task's."""
         if self.total:
             return self
         if not isinstance(task.domain, FiniteDomain):
@@ -236,53 +260,55 @@ class ThirdPartyAgent:
 
     @property
     def between_tests(self) -> int:
-        """Training between two evaluations, in its unit."""
-        return self.test_every or max(1, self.total // TESTS_PER_RUN)
+        """Training between two evaluations, in this unit."""
+        return self.test_every or max(1, self.total // EVALUATIONS_PER_RUN)
 
-    def record(self) -> dict[str, Any]:
-        """What identifies the agent, and the length of training, as JSON values."""
+    def record(self) -> JsonObject:
+        """The identity of the agent and its schedule as JSON values."""
         return self.identity | {name: field_values(self)[name] for name in SCHEDULE}
 
-    def changed(self, given: dict[str, Any]) -> ThirdPartyAgent:
-        """The agent with another length of training, and other values of its own fields."""
+    def changed(self, settings: Settings) -> ThirdPartyAgent:
+        """The agent with another schedule and other values of its fields."""
         known = field_values(self.agent)
-        check_known(self.name, given, [*known, *SCHEDULE])
-        schedule = {name: value for name, value in given.items() if name in SCHEDULE}
+        check_known(self.name, settings, [*known, *SCHEDULE])
+        schedule = {name: value for name, value in settings.items() if name in SCHEDULE}
         for name, value in schedule.items():
             check_count(name, value, 1)
         if "episodes" in schedule:
             schedule["total_timesteps"] = None
-        own = {name: value for name, value in given.items() if name in known}
+        changes = {name: value for name, value in settings.items() if name in known}
         agent: Any = copy(self.agent)
         has_fields = is_dataclass(agent)
         if has_fields:
-            agent = replace(agent, **own)
+            agent = replace(agent, **changes)
         else:
-            vars(agent).update(own)
+            vars(agent).update(changes)
         return replace(self, agent=agent, **schedule)
 
 
 AnyAgent = BuiltInAgent | ThirdPartyAgent
-"""An agent that a run can have."""
+"""The agent of a run."""
 AgentLike = AnyAgent | Agent | str
-"""An agent, ours or anyone's, or the name of one of ours."""
+"""A built-in or third-party agent, or the name of a built-in agent."""
 
 
 def agent_for(agent: object, settings: Mapping[str, Any] | None = None) -> AnyAgent:
-    """The agent that is meant, with some settings changed: a name, an agent of ours, or anyone's that follows the protocol.
+    """Return an agent with some settings changed, given a name or a built-in or third-party agent.
 
     >>> agent_for("cprm", {"k": 2})
     CpRM(k=2)
     """
-    given = dict(settings or {})
+    changes = dict(settings or {})
     if isinstance(agent, str):
-        return kind_of(agent)(**given)
+        return kind_of(agent)(**changes)
     if isinstance(agent, ThirdPartyAgent):
-        return agent.changed(given)
-    if isinstance(agent, Agent) and not isinstance(agent, type):  # a subclass of ours may be one
-        own = {name: value for name, value in field_values(agent).items() if name in SCHEDULE}
-        return ThirdPartyAgent(agent, **own).changed(given)
+        return agent.changed(changes)
+    # First: a subclass of a built-in agent can be a third-party agent.
+    if isinstance(agent, Agent) and not isinstance(agent, type):
+        fields = field_values(agent)
+        schedule = {name: value for name, value in fields.items() if name in SCHEDULE}
+        return ThirdPartyAgent(agent, **schedule).changed(changes)
     if isinstance(agent, BuiltInAgent) and "__dataclass_fields__" in vars(type(agent)):
-        return replace(agent, **given)
-    fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`; decorate a subclass of one of ours with @dataclass(frozen=True, kw_only=True)'
+        return replace(agent, **changes)
+    fix = 'give a name or settings, such as "ppo" or pdrm.CpRM(k=1), or an agent with a name and a `learner`; decorate a subclass of a built-in agent with @dataclass(frozen=True, kw_only=True)'
     raise WrongKind(f"{str(agent)[:60]} is not an agent", fix=fix)

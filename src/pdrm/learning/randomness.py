@@ -1,6 +1,8 @@
-"""Random numbers that a Python loop and a Numba kernel draw alike: SplitMix64, one 64-bit integer of state.
+"""Random numbers that are the same in Python and in Numba kernels: SplitMix64, with a state of one
+64-bit integer.
 
-Every run owns its generators: nothing global is touched, and the numbers do not depend on the platform or the process.
+Every run has its generators. No global state is used, and the numbers do not depend on the
+platform or the process.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ RngState = npt.NDArray[np.uint64]
 
 
 def seed_streams(seed: int, count: int) -> RngState:
-    """[count]: independent starting states for one seed."""
+    """[count]: independent initial states for one seed."""
     check_count("seed", seed, 0)
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 
 class Rng:
-    """The generator in plain Python, on a one-element state that kernels share.
+    """The generator in plain Python. Kernels can share its state, an array of one element.
 
     >>> rng = Rng(seed_streams(7, 1))
     >>> 0 <= rng.uniform() < 1, rng.below(3) in range(3)

@@ -1,4 +1,4 @@
-"""An episode to look at: the domain, next to the machine's state and stack, as text or as pictures, moment by moment."""
+"""Episodes as text, pictures or films: the domain next to the machine's state and stack."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, list_stack
+from pdrm.learning.evaluation import format_count
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import number_text
 
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from pdrm.learning.evaluation import Episode, Moment
 
 MAX_PICTURES = 100
-"""Pictures that a notebook is given."""
+"""Maximum number of pictures in a notebook."""
 COLOURS = 64
-"""Of each of these pictures."""
+"""Colours of a picture in a notebook."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Replay:
-    """An episode of a trained agent. `print` writes every moment of it, a notebook shows them.
+    """An episode of a trained agent. `print` writes all its moments, and a notebook shows pictures.
 
     >>> from pdrm.learning.run import train
     >>> replay = train("maze-5x5", "cprm", episodes=1_000).replay()
@@ -41,27 +42,32 @@ class Replay:
     """
 
     domain: FiniteDomain
-    """The domain it was played in."""
+    """The domain of the episode."""
     episode: Episode
-    """The beginning, then a moment for each step."""
+    """The start, and a moment for each step."""
     counts: bool = False
-    """True for a counting automaton: counters are shown instead of a stack."""
+    """True for a counting automaton, which has counters instead of a stack."""
 
     def __repr__(self) -> str:
-        how = f"truncated in {self.end}" if self.episode.truncated else f"ended in {self.end}"
-        return f"<Replay of {self.domain.name}: {describe_length(self.episode.facts())}, {how}>"
+        how = "truncated" if self.episode.truncated else "ended"
+        length = describe_length(self.episode.facts())
+        return f"<Replay of {self.domain.name}: {length}, {how} in {self.end}>"
 
     def __str__(self) -> str:
         return "\n\n".join(self.screens)
 
     def _repr_html_(self) -> str:
-        """One picture at a time, chosen with a slider, and every moment as text in a fold; it needs no kernel. If scripts do not
-        run, the first picture and the fold are left."""
+        """One picture at a time, chosen with a slider, and all moments as text in a fold.
+
+        It needs no kernel.
+
+        Without scripts, the first picture and the fold are shown.
+        """
         from pdrm.drawing.markup import html, listing, slides
         from pdrm.drawing.render import encode_png
 
         every = 1 + self.episode.steps // MAX_PICTURES
-        pictures = [encode_png(one, COLOURS) for one in self.pictures(every)]
+        pictures = [encode_png(picture, COLOURS) for picture in self.pictures(every)]
         shown = slides(pictures, "png", f"moments of {self.domain.name}")
         screens = listing(str(self))
         text = html("details", html("summary", "every step as text"), screens)
@@ -74,64 +80,67 @@ class Replay:
 
     @property
     def screens(self) -> list[str]:
-        """Every moment as text: the grid, and to its right the machine's state and stack, top first."""
+        """All moments as text: the grid, and next to it the machine's state and stack."""
         screens = []
         for moment, right, memory in self._scenes():
-            shown = ["counters", *(f"  {one}" for one in memory)]
-            right += shown if self.counts else list_stack(memory)
+            if self.counts:
+                right += ["counters", *(f"  {counter}" for counter in memory)]
+            else:
+                right += list_stack(memory)
             left = draw_text(self.domain, moment.state).split("\n")
             width = max(map(len, left)) + 4
             rows = zip_longest(left, right, fillvalue="")
-            screens.append("\n".join(f"{one:<{width}}{other}".rstrip() for one, other in rows))
+            screens.append("\n".join(f"{grid:<{width}}{note}".rstrip() for grid, note in rows))
         return screens
 
     def pictures(self, every: int = 1) -> list[Pixels]:
-        """The first moment, one every n steps, and the last: the domain, next to the machine's state and stack."""
+        """Pictures of the first moment, one every n steps, and the last."""
         last = self.episode.steps
         return [
-            draw_state(self.domain, moment.state, said, memory)
-            for number, (moment, said, memory) in enumerate(self._scenes())
+            draw_state(self.domain, moment.state, lines, memory)
+            for number, (moment, lines, memory) in enumerate(self._scenes())
             if number % every == 0 or number == last
         ]
 
     def _scenes(self) -> Iterator[tuple[Moment, list[str], Sequence[str]]]:
-        """Every moment, the lines that describe it, and the stack or the counters."""
-        gained = 0.0
+        """All moments, each with lines of text about it, and its stack or counters."""
+        total = 0.0
         moments = self.episode.moments
-        pays = any(one.environment_reward for one in moments)
+        has_env_rewards = any(moment.environment_reward for moment in moments)
         for number, moment in enumerate(moments):
-            gained += moment.reward
+            total += moment.reward
             action = "" if moment.action is None else self.domain.actions[moment.action]
             label = "none" if moment.label is None else label_text(moment.label)
             lines = [f"step {number} of {self.episode.steps}   {action}".rstrip()]
             if moment.option is not None:
                 lines.append(f"option {moment.option or 'any'}")
             lines += [f"label  {label}", f"state  {moment.configuration.state}"]
-            lines.append(f"reward {moment.reward:.12g}   total {gained:g}")
-            if pays:
-                machine, environment = moment.machine_reward, moment.environment_reward
+            lines.append(f"reward {moment.reward:.12g}   total {total:g}")
+            if has_env_rewards:
+                machine = moment.machine_reward
+                environment = moment.environment_reward
                 lines.append(f"  machine {machine:.12g}   environment {environment:.12g}")
             memory = moment.configuration.stack
             if self.counts:
-                memory = tuple(f"{place}: {value}" for place, value in enumerate(memory, 1))
+                memory = tuple(f"{counter}: {value}" for counter, value in enumerate(memory, 1))
             yield moment, lines, memory
 
 
 def describe_length(facts: Mapping[str, Any]) -> str:
     """The steps and the return of an episode."""
-    steps = facts["steps"]
-    return f"{steps} step{'s' * (steps != 1)}, return {number_text(round(facts['return'], 9))}"
+    episode_return = number_text(round(facts["return"], 9))
+    return f"{format_count(facts['steps'], 'step')}, return {episode_return}"
 
 
 class Film(dict[str, Any]):
-    """The summary of a filmed episode: a dictionary, which shows the film in a notebook.
+    """The summary of a filmed episode: a dictionary. A notebook shows the film.
 
     >>> Film({"return": 1.0, "steps": 9, "end": "home"}, Path("film.gif"))
     {'return': 1.0, 'steps': 9, 'end': 'home'}
     """
 
-    def __init__(self, went: Mapping[str, Any], path: Path) -> None:
-        super().__init__(went)
+    def __init__(self, facts: Mapping[str, Any], path: Path) -> None:
+        super().__init__(facts)
         self.path = path
         """The file."""
 

@@ -1,4 +1,4 @@
-"""A run that was trained, or is to be: its curve, its policy, episodes with it; and `train`, which makes one."""
+"""`train`, and the `Run` it returns: its learning curve, policy and evaluation."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from pdrm.learning.evaluation import (
     Moment,
     check_axes,
     find_successes,
+    format_count,
     format_return,
     play_policy,
     sum_up,
@@ -55,7 +56,7 @@ from pdrm.learning.run_folder import (
     resolve_seeds,
 )
 from pdrm.learning.run_loop import Watch
-from pdrm.learning.settings import LENGTHS, NOTHING, check_count
+from pdrm.learning.settings import LENGTHS, NOTHING, JsonObject, check_count
 from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run in its folder: its curve, its policy, and episodes with it.
+    """A run in its folder: its learning curve, its policy and its evaluation.
 
     >>> from pdrm.learning.agents import CpRM
     >>> run = train("maze-5x5", CpRM(k=1, episodes=1_000), seed=0)
@@ -82,37 +83,35 @@ class Run:
     folder: Path
     """The folder of the run."""
     learnt: Policy | None = field(default=None, compare=False)
-    """The policy of an agent of your own that cannot be kept in a file."""
+    """The policy of a third-party agent that cannot be saved in a file."""
 
     def __repr__(self) -> str:
         state = "trained"
         if not self.done:
             state = f"not finished, {read_progress(self.folder).share:.0%} trained"
-        with suppress(PdrmError):  # a damaged folder is told when it is read
+        with suppress(PdrmError):  # a damaged folder is reported when it is read
             row = self.row
             state += f", return {format_return(row.final_return)}, success {row.success:.0%}"
         return f"<Run of {_describe(self.spec)}, seed {self.spec.seed}: {state}>"
 
     def __getattr__(self, name: str) -> Any:
         fault = f"a run has no attribute {name!r}"
-        raise (
-            UnknownName(fault, fix=NAMES_ELSEWHERE[name])
-            if name in NAMES_ELSEWHERE
-            else AttributeError(fault)
-        )
+        if name in NAMES_ELSEWHERE:
+            raise UnknownName(fault, fix=NAMES_ELSEWHERE[name])
+        raise AttributeError(fault)
 
     @property
     def tested(self) -> bool:
-        """True if an evaluation is kept: it is done, or was stopped after one."""
+        """True if the run has an evaluation: it is done, or was stopped after one."""
         return self.done or (self.folder / CHECKPOINT).exists()
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
 
-        said = html("p", repr(self).strip("<>"))
+        shown = html("p", repr(self).strip("<>"))
         if self.tested:
-            said += picture(self.plot()._repr_png_(), "png", "the return of each test")
-        return said
+            shown += picture(self.plot()._repr_png_(), "png", "the return of each evaluation")
+        return shown
 
     @classmethod
     def load(
@@ -122,53 +121,55 @@ class Run:
         task: Task | None = None,
         agent: AgentLike | None = None,
     ) -> Run:
-        """Read a run that was trained before.
+        """Read a run from its folder.
 
         Args:
-            folder: Its own, or the one given to `train` or `pdrm train` if that holds one run.
-            task: As it was given, if it has an environment of your own.
-            agent: As it was given, if it is your own.
+            folder: The run's folder, or the one given to `train` or `pdrm train` if it contains one
+                run.
+            task: The task, if it has an environment of your own.
+            agent: The agent, if it is your own.
         """
-        found = find_run(Path(folder))
-        return cls(read_spec(found, task, agent), found)
+        run_folder = find_run(Path(folder))
+        return cls(read_spec(run_folder, task, agent), run_folder)
 
     def save(self, folder: FilePath = "runs") -> Run:
-        """Keep the run in a folder of its own inside `folder`, as `train(…, folder=…)` would have; returns the run there."""
-        there = Path(folder) / self.spec.name
-        if there.resolve() != self.folder.resolve():
-            shutil.copytree(self.folder, ensure_folder(there), dirs_exist_ok=True)
-        return Run(self.spec, there, self.learnt)
+        """Copy the run to its own folder inside `folder`; returns the copy."""
+        target = Path(folder) / self.spec.name
+        if target.resolve() != self.folder.resolve():
+            shutil.copytree(self.folder, ensure_folder(target), dirs_exist_ok=True)
+        return Run(self.spec, target, self.learnt)
 
     @property
     def done(self) -> bool:
-        """True if it is trained to the end."""
+        """True if the training is complete."""
         return is_done(self.folder)
 
     @property
     def curve(self) -> Curve:
-        """Its evaluations; of a run that was stopped, those until then."""
+        """The evaluations during training. A stopped run has those so far."""
         return Curve.parse(read_curve(self.folder), self.spec.agent.unit)
 
     @property
     def row(self) -> RunRow:
-        """Its row in a table of several runs: the result of its last evaluation."""
+        """Its row in a table of runs: the result of the last evaluation."""
         curve = self.curve
         success = float(find_successes(curve.ends[-1], self.spec.task.success).mean())
         return RunRow(self.spec.seed, int(curve.at[-1]), curve.final_return, success)
 
     @property
     def warning(self) -> NeverSucceeded | None:
-        """A warning that no episode of the last evaluations solved the task, and what to try."""
-        task, agent = self.spec.task, self.spec.agent
+        """A warning if no episode of the last evaluations solved the task, with advice."""
+        task = self.spec.task
+        agent = self.spec.agent
         fix = advise(task, agent)
         if not self.done or not fix:
             return None
-        ends = self.curve.ends[-count_last_tests(len(self.curve)) :]
+        ends = self.curve.ends[-count_last_evaluations(len(self.curve)) :]
         if find_successes(ends, task.success).any():
             return None
         wanted = " or ".join(f"`{state}`" for state in task.success)
         about = f"agent `{agent.name}`, seed {self.spec.seed}"
-        fault = f"no episode of the last tests ({len(ends)}) ended in {wanted} ({about})"
+        fault = f"no episode of the last evaluations ({len(ends)}) ended in {wanted} ({about})"
         return NeverSucceeded(fault, fix=fix)
 
     def plot(
@@ -178,29 +179,29 @@ class Run:
         x: str | None = None,
         y: str = "return",
     ) -> Plot:
-        """Draw its curve as a figure of matplotlib: the median of the episodes of each evaluation, and a band from their 25th to their
-        75th percentile.
+        """Plot the learning curve with matplotlib: the median of the episodes of each evaluation,
+        and a band from their 25th to their 75th percentile.
 
         Args:
-            path: Where to write it as well (.svg, .png, .pdf).
-            x: "steps" or "episodes" (default: what the agent's training is counted in).
+            path: A file to write (.svg, .png, .pdf).
+            x: "steps" or "episodes" (default: the unit of the agent's training).
             y: "return" or "success".
         """
         return Runs([self]).plot(path, x=x, y=y)
 
     @property
-    def result(self) -> dict[str, Any]:
-        """The content of `result.json`: rows of a table, hashes of the policy and the curve."""
+    def result(self) -> JsonObject:
+        """The content of `result.json`: statistics, and hashes of the policy and the curve."""
         return read_json(self.folder / RESULT)
 
     @property
-    def timing(self) -> dict[str, Any]:
-        """The content of `timing.json`: seconds of the last sitting, version, computer."""
+    def timing(self) -> JsonObject:
+        """The content of `timing.json`: seconds since the last start, version, computer."""
         return read_json(self.folder / TIMING)
 
     @property
     def policy(self) -> Any:
-        """The learnt policy: a table, networks that act step by step, or the policy of an agent of your own."""
+        """The learnt policy: a table, networks, or the policy of a third-party agent."""
         if self.learnt is not None:
             return self.learnt
         from pdrm.learning.saved_policy import read_policy
@@ -210,32 +211,32 @@ class Run:
     def evaluate(
         self, episodes: int = 100, seed: int = 0, *, task: Task | DomainLike | None = None
     ) -> Evaluation:
-        """Play episodes without exploration, and sum them up in a dictionary.
+        """Play episodes without exploration, and summarise them in a dictionary.
 
-        `ends` counts episodes by the machine's last state. Those that a limit ended appear as `truncated in STATE`; `truncated` is their total.
-        `mean_discounted_return`, with the task's `discount`, is what to compare with an optimal value.
+        `ends` counts episodes by their last machine state. Episodes that a limit ended are
+        counted as `truncated in STATE`, and `truncated` is their total. Compare
+        `mean_discounted_return`, with the task's `discount`, with an optimal value.
 
         Args:
-            episodes: How many.
-            seed: Of the episodes.
-            task: Another task with the same machine, observations and actions (default: the run's own).
+            episodes: The number of episodes.
+            seed: Their seed.
+            task: Another task with the same machine, observations and actions (default: the run's).
         """
-        own = self.spec.task
-        where = own if task is None else task_for(task)
-        if where.machine != own.machine and self.spec.agent.k != NOTHING:
-            fault = (
-                f"`{self.spec.agent.name}` was trained with another machine than `{where.name}` has"
-            )
-            raise WrongPolicy(fault, fix=f"give that task the machine `{own.machine.name}`")
-        return Evaluation.of(where, [self.played(where, episodes, seed)], seed=self.spec.seed)
+        own_task = self.spec.task
+        played_task = own_task if task is None else task_for(task)
+        if played_task.machine != own_task.machine and self.spec.agent.k != NOTHING:
+            fault = f"`{self.spec.agent.name}` was trained with another machine than `{played_task.name}` has"
+            raise WrongPolicy(fault, fix=f"give that task the machine `{own_task.machine.name}`")
+        result = self.played(played_task, episodes, seed)
+        return Evaluation.of(played_task, [result], seed=self.spec.seed)
 
     def played(self, task: Task, episodes: int, seed: int) -> EvaluationResult:
-        """Episodes without exploration; of networks on their own task all at once."""
+        """Play episodes without exploration. Networks play episodes of their task in parallel."""
         check_count("episodes", episodes, 1)
         check_count("seed", seed, 0)
         if isinstance(self.spec.agent, Deep) and task is self.spec.task:
-            test: EvaluationResult = self.policy.play(task, episodes, seed)
-            return test
+            result: EvaluationResult = self.policy.play(task, episodes, seed)
+            return result
         return sum_up(self._play(task, episodes, seed), task.discount)
 
     def _play(self, task: Task, episodes: int, seed: int) -> Iterator[Episode]:
@@ -243,23 +244,28 @@ class Run:
         return play_policy(self._env(policy, task), policy, episodes, seed)
 
     def _env(self, policy: Any, task: Task) -> Any:
-        """A task, or the only one for its evaluation, as an environment that shows what the policy sees."""
+        """The environment of a task (or its only evaluation task) for the policy."""
         agent: Any = self.spec.agent
-        where = task.tested_on[0] if len(task.tested_on) == 1 else task
+        if len(task.tested_on) == 1:
+            task = task.tested_on[0]
         if not isinstance(policy, TabularPolicy):
-            return policy.env(where) if isinstance(agent, Deep) else where.env(agent.k)
-        policy.check_domain(where.finite)
-        domain = replace(where.finite, step_limit=agent.step_limit or where.finite.step_limit)
-        return Task(domain, where.machine, success=where.success).env(0)
+            return policy.env(task) if isinstance(agent, Deep) else task.env(agent.k)
+        policy.check_domain(task.finite)
+        step_limit = agent.step_limit or task.finite.step_limit
+        domain = replace(task.finite, step_limit=step_limit)
+        return Task(domain, task.machine, success=task.success).env(0)
 
     def success(self, episodes: int = 100, seed: int = 0) -> float:
-        """The share of episodes without exploration that solve the task: they end in a state of `Task.success`."""
+        """The share of episodes without exploration that end in a state of `Task.success`."""
         return float(self.evaluate(episodes, seed)["success"])
 
     def optimal_value(self, discount: float | None = None) -> float | None:
-        """The best that `evaluate(…)["mean_discounted_return"]` can be in the long run: the optimal value of the task with the whole
-        stack in view and no step limit. None if it is not found within seconds: the domain is not finite, random, or large.
-        `pdrm.solve` says more.
+        """The optimal value of the task: the highest possible mean of
+        `evaluate(…)["mean_discounted_return"]`.
+
+        The policy sees the whole stack, and there is no step limit. None if the value is not
+        found within seconds: the domain is not finite, stochastic, or large. `pdrm.solve`
+        reports more.
 
         Args:
             discount: γ (default: the task's).
@@ -275,7 +281,7 @@ class Run:
         return list(episode.moments)
 
     def replay(self, seed: int = 0) -> Replay:
-        """Play one episode without exploration in a finite domain, to look at: `print(run.replay())`."""
+        """Play one episode without exploration in a finite domain: `print(run.replay())`."""
         from pdrm.learning.replays import Replay
 
         task = self.spec.task
@@ -284,55 +290,61 @@ class Run:
         return Replay(domain, episode, isinstance(self.spec.agent, CountingQ))
 
     def film(self, path: FilePath = "film.gif", seed: int = 0, every: int | None = None) -> Film:
-        """Film one episode without exploration, next to the machine's state and stack; a notebook shows the film.
+        """Film one episode without exploration, next to the machine's state and stack.
+
+        Notebooks show the film.
 
         An environment of your own is filmed if it is made with `render_mode="rgb_array"`.
 
         Args:
             path: A .gif, or a .png of the last moment.
-            seed: Of the episode.
-            every: Steps from picture to picture (default: 1, in WaterWorld 10).
+            seed: The seed of the episode.
+            every: Steps between two pictures (default: 1, or 10 in WaterWorld).
         """
         from pdrm.learning.deep.film import film_run, save_film
         from pdrm.learning.replays import Film
 
-        file, task = Path(path), self.spec.task
+        file = Path(path)
+        task = self.spec.task
         if file.suffix not in (".gif", ".png"):
             raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif")')
         if isinstance(task.domain, FiniteDomain):
             replay = self.replay(seed)
-            pictures, went = replay.pictures(every or 1), replay.episode.facts()
+            pictures = replay.pictures(every or 1)
+            facts = replay.episode.facts()
         else:
             policy = self.policy
             env = self._env(policy, task)
-            pictures, went = film_run(policy, env, seed, every or (10 if task.continuous else 1))
+            pictures, facts = film_run(policy, env, seed, every or (10 if task.continuous else 1))
         save_film(file, pictures, milliseconds=60 if task.continuous else 300)
-        return Film(went, file)
+        return Film(facts, file)
 
 
-# --- If an agent does not learn its task
+# --- Advice for an agent that does not learn its task
 
-LAST_TESTS = 4
-"""The last quarter of the evaluations says if a task was learnt."""
+LAST_SHARE = 4
+"""A task was not learnt if no episode of the last quarter of the evaluations solves it."""
 MIN_EPISODES = 300
-"""A table that was trained for less is not expected to have learnt anything."""
+"""With fewer training episodes, a table is not expected to have learnt the task."""
 
 
-def count_last_tests(tests: int) -> int:
-    """The number of evaluations at the end that say if a task was learnt.
+def count_last_evaluations(evaluations: int) -> int:
+    """The size of the last quarter of the evaluations.
 
-    >>> count_last_tests(30), count_last_tests(2)
+    >>> count_last_evaluations(30), count_last_evaluations(2)
     (7, 1)
     """
-    return max(1, tests // LAST_TESTS)
+    return max(1, evaluations // LAST_SHARE)
 
 
 def advise(task: Task, agent: AnyAgent) -> str:
-    """Suggest what to try with an agent that never solves its task; nothing if it cannot be solved, or after few episodes.
+    """Advice for an agent that never solves its task.
+
+    Empty if there is no success, or after few episodes.
 
     >>> from pdrm.learning.agents import QLearning
-    >>> advise(Task("letter"), QLearning(k=1, episodes=3_000))
-    'train longer (episodes=6_000); pdrm.CpRM also learns from counterfactuals; pdrm.check_k says which k is enough'
+    >>> advise(Task("letter"), QLearning(k=1, episodes=3_000)).split("; ")[:2]
+    ['train longer (episodes=6_000)', 'pdrm.CpRM also learns from counterfactuals']
     """
     if not task.success or (agent.unit == "episodes" and agent.total < MIN_EPISODES):
         return ""
@@ -350,23 +362,23 @@ def _describe(spec: RunSpec) -> str:
 
 
 class RunRow(NamedTuple):
-    """The result of the final evaluation of one of several runs."""
+    """The result of the last evaluation of a run."""
 
     seed: int
     training: int
-    """Before that evaluation, in the agent's unit."""
+    """Training before it, in the agent's unit."""
     final_return: float
-    """The mean of its episodes."""
+    """The mean return of its episodes."""
     success: float
-    """The share of them that solved the task."""
+    """The share of its episodes that solved the task."""
 
-    def record(self) -> dict[str, Any]:
-        """The row by the names of its columns."""
+    def record(self) -> JsonObject:
+        """The row as a dictionary."""
         return self._asdict()
 
 
 class Runs(list[Run]):
-    """Runs that differ in their seed: a list (iterable: of runs), which a notebook shows as one table and one plot.
+    """A list of runs that differ only in their seed. A notebook shows it as one table and one plot.
 
     >>> runs = train("letter", "q", k=1, episodes=200, seeds=2)
     >>> runs
@@ -377,21 +389,21 @@ class Runs(list[Run]):
 
     def __repr__(self) -> str:
         about = f" of {_describe(self[0].spec)}, {self._seeds()}" if self else ""
-        return f"<{len(self)} run{'s' * (len(self) != 1)}{about}>"
+        return f"<{format_count(len(self), 'run')}{about}>"
 
     def _seeds(self) -> str:
         numbers = ", ".join(str(run.spec.seed) for run in self)
-        return f"seed{'s' * (len(self) != 1)} {numbers}"
+        return f"{'seed' if len(self) == 1 else 'seeds'} {numbers}"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
 
         about = repr(self).strip("<>")
-        plot = picture(self.plot()._repr_png_(), "png", f"tests of {about}")
+        plot = picture(self.plot()._repr_png_(), "png", f"evaluations of {about}")
         return html("p", about) + self.table()._repr_html_() + plot
 
     def table(self) -> Rows[RunRow]:
-        """A row for each run: the result of its final evaluation."""
+        """A row for each run: the result of its last evaluation."""
         from pdrm.drawing.rows import Rows
 
         return Rows(len(self), lambda number: self[number].row)
@@ -407,25 +419,28 @@ class Runs(list[Run]):
         x: str | None = None,
         y: str = "return",
     ) -> Plot:
-        """Draw their curves as one figure, as `Run.plot`: the median over the runs of the mean of each evaluation, and a band from the 25th
-        to the 75th percentile."""
+        """Plot the curves as one figure (see `Run.plot`): the median over the runs of the mean of
+        each evaluation, and a band from the 25th to the 75th percentile."""
         from pdrm.drawing.plots import CurveLine, study_plot
 
         check_axes(x, y)
-        spec, curves = self[0].spec, [run.curve for run in self]
+        spec = self[0].spec
+        curves = [run.curve for run in self]
         unit = spec.agent.unit if x is None else UNIT_OF[x]
-        at = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
-        values = [curve.returns for curve in curves]
+        training = curves[0].timesteps if unit == "timesteps" else curves[0].episodes
+        results = [curve.returns for curve in curves]
         if y == "success":
-            values = [find_successes(curve.ends, spec.task.success) for curve in curves]
-        several = np.array([one.mean(axis=1) for one in values]) if len(self) > 1 else values[0].T
-        low, middle, high = np.percentile(several, (25, 50, 75), axis=0)
+            results = [find_successes(curve.ends, spec.task.success) for curve in curves]
+        samples = results[0].T
+        if len(self) > 1:
+            samples = np.array([result.mean(axis=1) for result in results])
+        low, middle, high = np.percentile(samples, (25, 50, 75), axis=0)
         name = f"{spec.agent.name}, k = {spec.agent.k}, {self._seeds()}"
-        line = CurveLine(name, spec.task.name, unit, at, low, middle, high, y, name)
+        line = CurveLine(name, spec.task.name, unit, training, low, middle, high, y, name)
         return study_plot([[line]]).saved(path)
 
     def evaluate(self, episodes: int = 100, seed: int = 0) -> Evaluation:
-        """Play episodes of all runs without exploration, and sum them up in one dictionary."""
+        """Play episodes of all runs without exploration, and summarise them in one dictionary."""
         task = self[0].spec.task
         played = [run.played(task, episodes, seed) for run in self]
         return Evaluation.of(task, played, seeds=[run.spec.seed for run in self])
@@ -472,40 +487,44 @@ def train(
 ) -> Run | Runs:
     """Train an agent on a task.
 
-    Warns (`NeverSucceeded`) if no episode of the last evaluations solves it. Ctrl-C stops after the next evaluation, and says where what was
-    learnt is; with a `folder`, the same call resumes.
+    Warns (`NeverSucceeded`) if no episode of the last evaluations solves the task. Ctrl-C stops
+    after the next evaluation and reports the folder of the run. With a `folder`, the same call
+    resumes.
 
     Args:
-        task: A `Task`, or what makes one: a domain, its name or its file.
-        agent: Settings such as `CpRM(k=1)`, a name such as "cprm", or an agent of your own (default: Q-learning, in WaterWorld PPO).
-        machine: As for `Task`, instead of the task's own.
-        success: As for `Task`.
-        seed: Of the run.
-        seeds: Of several runs: how many (0, 1, …), or which.
-        folder: Where the folder of each run is made (default: a temporary one, which lasts as long as the run).
-        workers: How many runs at a time, or `Workers`, here or on a cluster.
-        log: A tool that evaluations are logged to, in the folder of the run: tensorboard or wandb.
+        task: A `Task`, or its domain, the name of a domain, or a file.
+        agent: Settings such as `CpRM(k=1)`, a name such as "cprm", or your own agent (default:
+            Q-learning, or PPO in WaterWorld).
+        machine: A machine to use instead of the task's, as for `Task`.
+        success: The machine states that mean success, as for `Task`.
+        seed: The seed of the run.
+        seeds: The number of runs (seeds 0, 1, …), or their seeds.
+        folder: The folder for the folders of the runs (default: a temporary one, which is removed
+            with the run).
+        workers: The number of parallel runs, or `Workers` on this machine or a cluster.
+        log: A tool that logs evaluations in the folder of the run: tensorboard or wandb.
         watch: Called after every evaluation, if there is one worker.
-        progress: Show a progress bar (default: on a terminal and in a notebook).
-        settings: Of the agent.
+        progress: Show a progress bar (default: in a terminal and in a notebook).
+        settings: Settings of the agent.
 
     Returns:
-        The run; with `seeds` a list of runs, which has a `table`, a `plot` and an `evaluate` of all.
+        The run. With `seeds`, a list of runs that has `table`, `plot` and `evaluate` for all.
 
     >>> len(train("letter", "q", k=1, episodes=200).curve)
     2
     >>> [run.spec.seed for run in train("letter", k=1, episodes=200, seeds=3)]
     [0, 1, 2]
     """
-    given = task_for(task, machine, success)
-    default = DEFAULT_TABLE if isinstance(given.domain, FiniteDomain) else DEFAULT_DEEP
-    chosen = agent_for(default if agent is None else agent, settings)
+    resolved_task = task_for(task, machine, success)
+    if agent is None:
+        agent = DEFAULT_TABLE if isinstance(resolved_task.domain, FiniteDomain) else DEFAULT_DEEP
+    resolved_agent = agent_for(agent, settings)
     check_count("seed", seed, 0)
     if seeds is not None and seed:
         raise ConflictingOptions("both `seed` and `seeds` are given", fix="leave one of them out")
-    warn_of_tasks(given)
+    warn_of_tasks(resolved_task)
     numbers = (seed,) if seeds is None else resolve_seeds(seeds)
-    specs = [RunSpec(given, chosen, one) for one in numbers]
+    specs = [RunSpec(resolved_task, resolved_agent, number) for number in numbers]
     specs[0].check()
     root = Path(tempfile.mkdtemp(prefix="pdrm-")) if folder is None else Path(folder)
     runs = Runs(Run(spec, root / spec.name) for spec in specs)
@@ -515,9 +534,9 @@ def train(
         failures, policies = train_all(planned, root, workers, log=log, watch=watch, shown=shown)
     except KeyboardInterrupt:
         loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
-        said = f"what was learnt by then: {loads or 'nothing yet'}"
-        later = 'with folder="runs" ' if folder is None else ""
-        raise Interrupted(f"stopped; {said}; {later}the same command resumes") from None
+        resume = 'with folder="runs" ' if folder is None else ""
+        fault = f"stopped; what was learnt by then: {loads or 'nothing yet'}; {resume}the same command resumes"
+        raise Interrupted(fault) from None
     if failures:
         raise failures[0].error
     runs = Runs(replace(run, learnt=policies.get(run.spec.id)) for run in runs)
@@ -531,7 +550,7 @@ def train(
 
 
 def _remove(folder: Path) -> None:
-    """Remove a temporary folder of a run, and the one around it if it was the last."""
+    """Remove the temporary folder of a run, and the folder around it after the last run."""
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):
         folder.parent.rmdir()

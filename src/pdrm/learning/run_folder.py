@@ -1,8 +1,9 @@
-"""A run before it is trained: its learner, its spec, and its folder of small files, each written whole or not at all.
+"""Run specs, learners and run folders. Files are written atomically.
 
-Everything that decides a run is its task, its agent and its seed; the hash of these is its id. `result.json` is written last: a run
-with one is done and never repeated. `timing.json` is the only file that differs between two equal runs, `.progress` the only one that
-is a message: the share done of a run under way.
+The task, the agent and the seed determine a run. The hash of their record is its id.
+`result.json` is written last: a run that has one is done and never repeated. Only `timing.json`
+differs between two equal runs. `.progress` is a message to displays: the share of training that
+is done.
 """
 
 from __future__ import annotations
@@ -42,24 +43,24 @@ from pdrm.learning.protocol import (
     ThirdPartyAgent,
     agent_for,
 )
-from pdrm.learning.settings import SOURCE
+from pdrm.learning.settings import SOURCE, JsonObject, Settings
 from pdrm.task import DomainLike, Task
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
 POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
 PROGRESS = ".progress"
 CHECKPOINT_DONE, CHECKPOINT_CURVE = "run.done", "run.curve"
-"""In a checkpoint, next to the arrays of the learner: the training so far, and the text of the curve."""
+"""In a checkpoint, in addition to the learner's arrays: the training so far, and the curve."""
 
 
 # --- The learner
 
 
-def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
-    """Begin a run of a table, or of somebody's agent.
+def start_run(agent: AnyAgent, task: Task, seed: int) -> Learner:
+    """The learner of a tabular or third-party agent before its first step.
 
     >>> from pdrm.learning import CpRM, Until
-    >>> learner = begin(CpRM(k=1), Task("maze-5x5"), seed=0)
+    >>> learner = start_run(CpRM(k=1), Task("maze-5x5"), seed=0)
     >>> learner.advance(Until(episodes=3))
     >>> learner.episodes
     3
@@ -76,14 +77,14 @@ def begin(agent: AnyAgent, task: Task, seed: int) -> Learner:
     return SummaryLearner(task, agent, seed)
 
 
-def begin_all(specs: Sequence[RunSpec]) -> Sequence[Learner]:
-    """Begin the runs of a batch, those of networks side by side."""
+def start_runs(specs: Sequence[RunSpec]) -> Sequence[Learner]:
+    """The learners of a batch before their first step. Networks are trained side by side."""
     deep = [spec.agent for spec in specs if isinstance(spec.agent, Deep)]
     if not deep:
-        return [begin(spec.agent, spec.task, spec.seed) for spec in specs]
-    from pdrm.learning.deep.network_learner import begin_networks
+        return [start_run(spec.agent, spec.task, spec.seed) for spec in specs]
+    from pdrm.learning.deep.network_learner import start_networks
 
-    return begin_networks([spec.task for spec in specs], deep, [spec.seed for spec in specs])
+    return start_networks([spec.task for spec in specs], deep, [spec.seed for spec in specs])
 
 
 # --- The spec
@@ -91,7 +92,7 @@ def begin_all(specs: Sequence[RunSpec]) -> Sequence[Learner]:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """Everything that decides a run's result. Settings that the agent leaves to the task are settled here.
+    """Everything that determines a run. Settings that depend on the task are filled in.
 
     >>> from pdrm.learning.agents import QLearning
     >>> spec = RunSpec(Task("letter"), QLearning(k=1, episodes=10), seed=3)
@@ -107,9 +108,10 @@ class RunSpec:
         agent = agent_for(self.agent).resolved(self.task)
         object.__setattr__(self, "agent", agent)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The spec as JSON values."""
-        task, agent = self.task.record(), self.agent
+        task = self.task.record()
+        agent = self.agent
         return {"task": task, "agent": agent.name, "settings": agent.record(), "seed": self.seed}
 
     @property
@@ -126,7 +128,7 @@ class RunSpec:
 
     @property
     def batch(self) -> Hashable:
-        """Runs with an equal value are trained side by side; a table is trained by itself."""
+        """Runs with the same value are trained side by side. A table is trained alone."""
         if not isinstance(self.agent, Deep):
             return self.id
         from pdrm.learning.deep.deep_training import batch_key
@@ -134,17 +136,18 @@ class RunSpec:
         return batch_key(self.task, self.agent)
 
     def check(self) -> None:
-        """Raise what is wrong with the run, before anything is trained."""
-        agent, task = self.agent, self.task
+        """Raise if the run cannot be trained."""
+        agent = self.agent
+        task = self.task
         if isinstance(agent, ThirdPartyAgent):
             return
         if not isinstance(agent, Deep):
-            begin(agent, task, self.seed)
+            start_run(agent, task, self.seed)
             return
         if isinstance(task.domain, UserEnvironment):
             fault = f"agent `{agent.name}` needs a domain of arrays, and `{task.name}` is an environment"
-            raise DoesNotApply(fault, fix='pdrm.SB3("PPO"), or an agent of your own')
-        import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+            raise DoesNotApply(fault, fix='pdrm.SB3("PPO"), or your own agent')
+        import pdrm.product.jax_env  # noqa: F401 - fails if jax is not installed
         from pdrm.learning.deep.deep_training import check_fits
 
         check_fits(task, agent)
@@ -154,19 +157,19 @@ MAX_SEEDS = 100_000
 
 
 def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds that are meant: n of them from 0 on, or these.
+    """The seeds of n runs (0 to n - 1), or these seeds.
 
     >>> resolve_seeds(3), resolve_seeds([3, 14])
     ((0, 1, 2), (3, 14))
     """
     if type(seeds) is int and 0 < seeds <= MAX_SEEDS:
         return tuple(range(seeds))
-    found = tuple(seeds) if isinstance(seeds, Sequence) else ()
-    right = all(type(seed) is int and seed >= 0 for seed in found)
-    if not right or not 0 < len(found) == len(set(found)) <= MAX_SEEDS:
+    listed = tuple(seeds) if isinstance(seeds, Sequence) else ()
+    are_seeds = all(type(seed) is int and seed >= 0 for seed in listed)
+    if not are_seeds or not 0 < len(listed) == len(set(listed)) <= MAX_SEEDS:
         fix = f"give a number of seeds up to {MAX_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
         raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
-    return found
+    return listed
 
 
 # --- The folder
@@ -176,17 +179,17 @@ class RunProgress(NamedTuple):
     """The progress of a run."""
 
     share: float
-    """From 0 to 1."""
+    """The share of training that is done, from 0 to 1."""
     last_return: float | None = None
 
 
 def write_progress(folder: Path, share: float, last_return: float | None = None) -> None:
-    """Leave the message for displays in other processes."""
+    """Write the progress for displays in other processes."""
     (folder / PROGRESS).write_text(json.dumps([share, last_return]))
 
 
 def read_progress(folder: Path) -> RunProgress:
-    """The progress of a run; none if it has not begun, or the message is half written."""
+    """The progress of a run. It is 0 before the start, or if the message is incomplete."""
     if is_done(folder):
         return RunProgress(1)
     try:
@@ -196,12 +199,12 @@ def read_progress(folder: Path) -> RunProgress:
 
 
 def is_done(folder: Path) -> bool:
-    """Return True if a folder holds a run's final result."""
+    """Return True if a folder contains the final result of a run."""
     return (folder / RESULT).exists()
 
 
 @contextmanager
-def hold(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Lock the run's folder (released when the process exits)."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -212,19 +215,19 @@ def hold(folder: Path) -> Iterator[None]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove files that a killed process never finished."""
-    with suppress(OSError):  # then nothing can be written either, which is an error of its own
-        for left in folder.glob(".*"):
-            left.unlink()
+    """Remove temporary files of a killed process."""
+    with suppress(OSError):  # then writing fails too, with a better error
+        for leftover in folder.glob(".*"):
+            leftover.unlink()
 
 
-def write_json(path: Path, record: dict[str, Any]) -> None:
-    """Write a record of a run."""
+def write_json(path: Path, record: JsonObject) -> None:
+    """Write a JSON file of a run."""
     write_atomically(path, (json.dumps(record, indent=1, sort_keys=True) + "\n").encode())
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A record of a run."""
+def read_json(path: Path) -> JsonObject:
+    """Read a JSON file of a run."""
     try:
         return parse_record(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -233,12 +236,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_checkpoint(folder: Path, arrays: Mapping[str, Any]) -> None:
-    """Write where a run stands. The file has checksums, as every `.npz` has."""
+    """Write a checkpoint, an `.npz` file with checksums."""
     write_atomically(folder / CHECKPOINT, encode_arrays(arrays))
 
 
 def read_checkpoint(folder: Path) -> Arrays | None:
-    """The arrays of the checkpoint, if there is one."""
+    """Read the arrays of the checkpoint, or None."""
     path = folder / CHECKPOINT
     if not path.exists():
         return None
@@ -250,64 +253,68 @@ def read_checkpoint(folder: Path) -> Arrays | None:
 
 
 def read_curve(folder: Path) -> str:
-    """The text of a run's curve; of a run that was stopped, until then."""
+    """Read the text of a run's curve. A stopped run has its curve so far."""
     if not is_done(folder):
         arrays = read_checkpoint(folder)
         if arrays is None:
-            raise no_run(folder, "it was not trained until a first test")
+            raise no_run(folder, "it was not trained until its first evaluation")
         return str(arrays[CHECKPOINT_CURVE].item())
     data = (folder / CURVE).read_bytes()
     if Fingerprint.of(data).sha256 != read_json(folder / RESULT)["curve_sha256"]:
-        fault = f"{folder / CURVE} is not the curve that {RESULT} names"
+        fault = f"{folder / CURVE} is not the curve of {RESULT}: its hash differs"
         raise BadRunFolder(fault, fix=f"remove {folder} and run again")
     return data.decode()
 
 
-# --- Runs that were trained before
+# --- Reading runs
 
 
 def list_runs(folder: Path) -> list[Path]:
-    """The folders of all runs that a folder holds, or itself if it is a run."""
+    """The folders of all runs inside a folder, which can be a run itself."""
     return [file.parent for file in sorted(folder.rglob(SPEC))]
 
 
 def find_run(folder: Path) -> Path:
-    """The folder of a run: this one, or the only one that it holds."""
-    found = list_runs(folder)
-    if len(found) != 1:
-        raise no_run(folder, f"it holds {len(found)} runs, and one is needed")
-    return found[0]
+    """The folder of the only run inside a folder, which can be the run itself."""
+    runs = list_runs(folder)
+    if len(runs) != 1:
+        raise no_run(folder, f"it contains {len(runs)} runs, and one is needed")
+    return runs[0]
 
 
 def no_run(folder: Path, why: str) -> BadRunFolder:
-    """The error that a folder is not a run."""
+    """The error for a folder that is not a run."""
     fix = 'name the folder of a run, or train one: run = pdrm.train("letter", folder="runs")'
     return BadRunFolder(f"{folder} is not a trained run: {why}", fix=fix)
 
 
 def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> RunSpec:
-    """The spec of the run in a folder.
+    """Read the spec of the run in a folder.
 
-    task, agent: as they were given for the run, if a file cannot hold them: an environment, an agent of your own.
+    Args:
+        folder: The folder of the run.
+        task: The task of the run, if it has an environment of your own.
+        agent: The agent of the run, if a file cannot contain it.
     """
     try:
         record = parse_record((folder / SPEC).read_bytes())
         success = record.pop("success", ())
-        found = _read_task(folder, record["task"], success) if task is None else task
-        chosen = _read_agent(record["agent"], record["settings"], agent)
-        spec = RunSpec(found, chosen, record["seed"])
+        if task is None:
+            task = _read_task(folder, record["task"], success)
+        resolved = _read_agent(record["agent"], record["settings"], agent)
+        spec = RunSpec(task, resolved, record["seed"])
     except BadRunFolder:
         raise
     except (*MALFORMED, PdrmError) as error:
         raise no_run(folder, describe_fault(error, SPEC)) from error
     if json.loads(json.dumps(spec.record())) != record:
         fault = f"{folder} is a run of another task or agent, or a file in it has changed"
-        raise BadRunFolder(fault, fix="restore its files, or give its own `task` and `agent`")
+        raise BadRunFolder(fault, fix="restore its files, or give its `task` and `agent`")
     return spec
 
 
-def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
-    """The task of a record."""
+def _read_task(folder: Path, record: JsonObject, success: Any) -> Task:
+    """Rebuild the task from its record."""
     if "environment" in record:
         fix = f"give its task: pdrm.Run.load({str(folder)!r}, task=task)"
         raise BadRunFolder(f"{folder} was trained in a world of your own", fix=fix)
@@ -319,20 +326,20 @@ def _read_task(folder: Path, record: dict[str, Any], success: Any) -> Task:
     return Task(domain, record["machine"], success=success)
 
 
-def _read_agent(name: str, settings: dict[str, Any], given: object) -> AnyAgent:
-    """The agent of a record; somebody else's is given."""
+def _read_agent(name: str, settings: Settings, agent: object) -> AnyAgent:
+    """Rebuild the agent from its record. A third-party agent must be passed in."""
     if SOURCE not in settings:
-        return kind_of(name)(**settings) if given is None else agent_for(given)
-    own, fields = given, settings["fields"]
-    is_ours = settings["class"] == "SB3"
-    if given is None and is_ours and f'"{SOURCE}"' not in json.dumps(fields):
+        return kind_of(name)(**settings) if agent is None else agent_for(agent)
+    fields = settings["fields"]
+    has_source = f'"{SOURCE}"' in json.dumps(fields)
+    if agent is None and settings["class"] == "SB3" and not has_source:
         from pdrm.learning.deep.sb3_agent import SB3
 
-        own = SB3.read(fields)
-    if not isinstance(own, Agent):
+        agent = SB3.read(fields)
+    if not isinstance(agent, Agent):
         fault = f"agent `{name}` is {settings['class']}, or has a setting, which a file cannot hold"
         raise BadRunFolder(fault, fix="pdrm.Run.load(folder, agent=…)")
     schedule = {word: fields[word] for word in SCHEDULE if fields.get(word) is not None}
-    guest = agent_for(own, schedule)
-    assert isinstance(guest, ThirdPartyAgent)  # of an `Agent`
-    return replace(guest, **{word: settings[word] for word in SCHEDULE})
+    third_party = agent_for(agent, schedule)
+    assert isinstance(third_party, ThirdPartyAgent)  # of an `Agent`
+    return replace(third_party, **{word: settings[word] for word in SCHEDULE})

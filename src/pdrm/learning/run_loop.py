@@ -1,7 +1,7 @@
-"""The loop that trains runs to the end, each in a folder of its own: tables, networks and agents of others alike.
+"""The training loop: it trains runs to the end, each in its folder, whatever their agent is.
 
-A run that was stopped continues from its checkpoint to the same result, if its learner can save; otherwise it begins again. Two processes that want the same run
-take turns at its folder.
+A stopped run continues from its checkpoint to the same result if its learner can be saved,
+otherwise it starts again. If two processes train the same run, one waits for the other's lock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from pdrm import __version__
 from pdrm.domains.domain_files import domain_bytes
@@ -31,7 +30,7 @@ from pdrm.files import (
     read_arrays,
     write_atomically,
 )
-from pdrm.learning.evaluation import COLUMNS, Curve, make_test, write_test
+from pdrm.learning.evaluation import COLUMNS, Curve, evaluate_policy, format_evaluation
 from pdrm.learning.protocol import (
     BuiltInLearner,
     EvaluationResult,
@@ -55,27 +54,27 @@ from pdrm.learning.run_folder import (
     SPEC,
     TIMING,
     RunSpec,
-    begin_all,
-    hold,
     is_done,
+    lock_folder,
     read_checkpoint,
     remove_leftovers,
+    start_runs,
     write_checkpoint,
     write_json,
     write_progress,
 )
-from pdrm.learning.settings import bad_setting
+from pdrm.learning.settings import JsonObject, bad_setting
 
 EVERY_SECONDS = "PDRM_CHECKPOINT_SECONDS"
-"""The variable that says how many seconds pass between two checkpoints."""
+"""The environment variable for the seconds between two checkpoints."""
 SHARE_FOR_CHECKPOINTS = 0.05
-"""Of a run's time, at most: those of millions of rows, or with a large replay buffer, take long to write."""
+"""The maximum share of a run's time. Large tables and replay buffers take long to write."""
 STANDARD_ERROR = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A run after an evaluation: for displays and logs."""
+    """The status of a run after an evaluation, for displays and logs."""
 
     spec: RunSpec
     done: int
@@ -83,71 +82,73 @@ class Status:
     total: int
     test: EvaluationResult
     facts: dict[str, float]
-    """Numbers that the learner tells."""
+    """Statistics of the learner."""
 
 
 SINKS = ("tensorboard", "wandb")
-"""The tools to log to, by name (`sinks` has them)."""
+"""The logging tools by name (see `sinks`)."""
 Watch = Callable[[Status], None]
-"""Called for each run after each of its evaluations."""
+"""A function that is called after each evaluation of a run."""
 
 
 @contextmanager
 def defer_interrupt() -> Iterator[Callable[[], None]]:
-    """Delay Ctrl-C to a point between two updates. The first is noted, and raised by the function that is yielded; a second one acts
-    at once.
+    """Delay Ctrl-C to a point between two updates.
 
-    >>> with defer_interrupt() as raise_if_asked:
-    ...     raise_if_asked()
+    The first Ctrl-C is noted, and raised by the function that is yielded. A second one raises at
+    once.
+
+    >>> with defer_interrupt() as raise_if_interrupted:
+    ...     raise_if_interrupted()
     """
-    asked: list[int] = []
+    signals: list[int] = []
 
-    def raise_if_asked() -> None:
-        if asked:
+    def raise_if_interrupted() -> None:
+        if signals:
             raise KeyboardInterrupt
 
     def note(number: int, _frame: FrameType | None) -> None:
-        raise_if_asked()
-        asked.append(number)
-        if parent_process() is None:  # a worker's parent has heard it too, and says what it does
-            with suppress(OSError):  # not print: the signal may have come in the middle of one
-                os.write(
-                    STANDARD_ERROR, b"\nstopping after the next test (Ctrl-C again: at once) ...\n"
-                )
+        raise_if_interrupted()
+        signals.append(number)
+        if parent_process() is None:  # the parent of a worker gets the signal too, and reports it
+            message = b"\nstopping after the next evaluation (Ctrl-C again: at once) ...\n"
+            with suppress(OSError):  # not print: the signal may have interrupted one
+                os.write(STANDARD_ERROR, message)
 
     if threading.current_thread() is not threading.main_thread():
-        yield raise_if_asked
+        yield raise_if_interrupted
         return
-    before = signal.signal(signal.SIGINT, note)
+    previous = signal.signal(signal.SIGINT, note)
     try:
-        yield raise_if_asked
+        yield raise_if_interrupted
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
-# --- One run, or several side by side
+# --- Runs
 
-Placed = tuple[RunSpec, Path]
-"""A run and its folder."""
+SpecAndFolder = tuple[RunSpec, Path]
+"""The spec of a run, and its folder."""
 
 
 @dataclass(slots=True)
 class RunInProgress:
-    """A run under way."""
+    """A run in training."""
 
     spec: RunSpec
     folder: Path
     learner: Learner
     curve: str = COLUMNS
-    """The text of its file so far."""
-    tested: int = 0
-    """The evaluations so far."""
+    """The content of its file so far."""
+    evaluations: int = 0
+    """The number of evaluations so far."""
 
     @property
     def done(self) -> int:
         """Training so far, in the agent's unit."""
-        in_steps = self.spec.agent.unit == "timesteps"
-        return self.learner.steps if in_steps else self.learner.episodes
+        if self.spec.agent.unit == "timesteps":
+            return self.learner.steps
+        return self.learner.episodes
 
     @property
     def share(self) -> float:
@@ -157,27 +158,31 @@ class RunInProgress:
     @property
     def is_over(self) -> bool:
         """True after the last evaluation."""
-        return self.tested * self.spec.agent.between_tests >= self.spec.agent.total
+        return self.evaluations * self.spec.agent.between_tests >= self.spec.agent.total
 
     @property
     def facts(self) -> dict[str, float]:
-        """The state of the run, in numbers."""
+        """Statistics of the run."""
         if isinstance(self.learner, BuiltInLearner):
             return self.learner.facts()
         return {"steps": float(self.learner.steps)}
 
     def resume(self) -> None:
-        """Continue from the checkpoint, if there is one."""
+        """Continue from the checkpoint, if one exists."""
         arrays = read_checkpoint(self.folder)
         if arrays is not None and isinstance(self.learner, Resumable):
             self.curve = arrays.pop(CHECKPOINT_CURVE).item()
-            self.tested = len(Curve.parse(self.curve))
+            self.evaluations = len(Curve.parse(self.curve))
             self.learner.load(arrays)
 
     def advance(self) -> None:
-        """Train until the next evaluation is due; an episode or a rollout may have gone beyond it already."""
-        agent, before = self.spec.agent, self.done
-        due = min(agent.total, (self.tested + 1) * agent.between_tests)
+        """Train until the next evaluation is due.
+
+        The last episode or rollout may already have gone beyond that.
+        """
+        agent = self.spec.agent
+        before = self.done
+        due = min(agent.total, (self.evaluations + 1) * agent.between_tests)
         if before >= due:
             return
         self.learner.advance(Until(steps=due) if agent.unit == "timesteps" else Until(episodes=due))
@@ -186,35 +191,38 @@ class RunInProgress:
             fix = "count `steps` and `episodes`, and train while not until.reached(self)"
             raise BadSetting(fault, fix=fix)
 
-    def test(self) -> EvaluationResult:
-        """Test, and note the result."""
-        agent, learner = self.spec.agent, self.learner
+    def evaluate(self) -> EvaluationResult:
+        """Evaluate the present policy, and add the result to the curve."""
+        agent = self.spec.agent
+        learner = self.learner
+        episodes = agent.test_episodes
+        seed = self.evaluations
         if isinstance(learner, SelfEvaluating):
-            test = learner.test(agent.test_episodes, self.tested)
+            result = learner.test(episodes, seed)
         else:
-            policy = learner.policy()
-            test = make_test(self.spec.task, policy, agent.k, agent.test_episodes, self.tested)
-        if not self.tested and isinstance(agent, ThirdPartyAgent):
-            self.save_policy()  # if it cannot be kept, say so now
-        self.curve += write_test(test, learner.episodes, learner.steps)
-        self.tested += 1
-        return test
+            result = evaluate_policy(self.spec.task, learner.policy(), agent.k, episodes, seed)
+        if not self.evaluations and isinstance(agent, ThirdPartyAgent):
+            self.save_policy()  # an error here comes early
+        self.curve += format_evaluation(result, learner.episodes, learner.steps)
+        self.evaluations += 1
+        return result
 
-    def tell(self, test: EvaluationResult, watch: Watch | None) -> None:
-        """Tell the watch of the last evaluation, and displays in other processes."""
-        write_progress(self.folder, self.share, float(test.returns.mean()))
+    def report(self, result: EvaluationResult, watch: Watch | None) -> None:
+        """Report the last evaluation to `watch` and to displays in other processes."""
+        write_progress(self.folder, self.share, float(result.returns.mean()))
         if watch is not None:
-            watch(Status(self.spec, self.done, self.spec.agent.total, test, self.facts))
+            watch(Status(self.spec, self.done, self.spec.agent.total, result, self.facts))
 
     def save_checkpoint(self) -> None:
-        """Write where the run stands, if it can resume."""
+        """Write a checkpoint if the learner can resume."""
         if isinstance(self.learner, Resumable):
-            own = {CHECKPOINT_DONE: self.done, CHECKPOINT_CURVE: self.curve}
-            write_checkpoint(self.folder, {**self.learner.save(), **own})
+            progress = {CHECKPOINT_DONE: self.done, CHECKPOINT_CURVE: self.curve}
+            write_checkpoint(self.folder, {**self.learner.save(), **progress})
 
     def save_policy(self) -> Fingerprint | None:
-        """Write what was learnt so far; None if a file cannot hold it."""
-        path, learner = self.folder / POLICY, self.learner
+        """Write the present policy. Returns None if it cannot be saved in a file."""
+        path = self.folder / POLICY
+        learner = self.learner
         if isinstance(learner, BuiltInLearner):
             about = {"spec": self.spec.record(), "id": self.spec.id, "done": self.done}
             return learner.save_policy(path, about)
@@ -229,16 +237,19 @@ class RunInProgress:
             data = encode_arrays(arrays)
             read_arrays(data)
         except (TypeError, ValueError) as error:
-            fault = f"what `save` of agent `{self.spec.agent.name}` returns cannot be kept: {describe_fault(error)}"
+            fault = f"the result of `save` of agent `{self.spec.agent.name}` cannot be saved in a file: {describe_fault(error)}"
             fix = "return a dictionary of arrays of numbers, none of objects"
             raise BadSetting(fault, fix=fix) from error
         write_atomically(path, data)
         return Fingerprint.of(data)
 
-    def finish(self, timing: dict[str, Any], largest: int | None) -> Policy | None:
-        """Write the policy, the curve, the times and the result, in this order; return the policy if a file cannot hold it."""
-        written = self.save_policy()
-        sha256, size = written or Fingerprint("", 0)
+    def finish(self, timing: JsonObject, largest: int | None) -> Policy | None:
+        """Write the policy, the curve, the times and the result, in this order.
+
+        Returns the policy if it cannot be saved in a file.
+        """
+        fingerprint = self.save_policy()
+        sha256, size = fingerprint or Fingerprint("", 0)
         if largest is not None and size > largest:
             (self.folder / POLICY).unlink()
         curve = self.curve.encode()
@@ -253,113 +264,122 @@ class RunInProgress:
         write_atomically(self.folder / CURVE, curve)
         write_json(self.folder / TIMING, timing)
         write_json(self.folder / RESULT, result)
-        for left in (CHECKPOINT, PROGRESS):
-            (self.folder / left).unlink(missing_ok=True)
-        return self.learner.policy() if written is None else None
+        for leftover in (CHECKPOINT, PROGRESS):
+            (self.folder / leftover).unlink(missing_ok=True)
+        return self.learner.policy() if fingerprint is None else None
 
 
-def execute(
+def train_batch(
     specs: Sequence[RunSpec],
     folders: Sequence[Path],
     watch: Watch | None = None,
     *,
     largest_policy: int | None = None,
 ) -> dict[str, Policy]:
-    """Train runs of one batch to the end, each in its folder; finished runs are left as they are. Runs whose checkpoints stand
-    at the same point are trained side by side. If one diverges, the others are finished before the error is raised.
+    """Train all unfinished runs of a batch, each in its folder.
+
+    Runs with checkpoints at the same step are trained side by side. If a run diverges, the
+    others are finished before the error is raised.
 
     Args:
-        specs: The runs; they have one `batch`.
-        folders: Of each run.
+        specs: Runs with the same `batch`.
+        folders: The folder of each run.
         watch: Called after every evaluation.
-        largest_policy: Bytes of a policy beyond which it is not kept (default: all are).
+        largest_policy: Maximum size of a policy that is kept, in bytes (default: no limit).
 
     Returns:
-        The policies of the runs that were trained now, by the ids of the runs, if a file cannot hold them.
+        By the ids of their runs, the new policies that cannot be saved in a file.
     """
     policies: dict[str, Policy] = {}
     diverged: Diverged | None = None
     with ExitStack() as stack:
         for folder in sorted(folders):
-            stack.enter_context(hold(ensure_folder(folder)))
-        side_by_side: dict[int, list[Placed]] = {}
+            stack.enter_context(lock_folder(ensure_folder(folder)))
+        side_by_side: dict[int, list[SpecAndFolder]] = {}
         for spec, folder in zip(specs, folders, strict=True):
             if not is_done(folder):
                 arrays = read_checkpoint(folder)
                 done = 0 if arrays is None else int(arrays[CHECKPOINT_DONE])
                 side_by_side.setdefault(done, []).append((spec, folder))
-        waiting = list(side_by_side.values())
-        while waiting:
-            runs = waiting.pop(0)
+        pending = list(side_by_side.values())
+        while pending:
+            runs = pending.pop(0)
             try:
                 policies |= _train(runs, watch, largest_policy)
             except Diverged as error:
                 diverged = error
-                sound = [run for place, run in enumerate(runs) if place not in error.runs]
-                waiting += [sound] if sound else []
+                others = [run for i, run in enumerate(runs) if i not in error.runs]
+                if error.runs and others:  # without `runs` none of them can continue
+                    pending.append(others)
     if diverged is not None:
         raise diverged
     return policies
 
 
-def _train(runs: list[Placed], watch: Watch | None, largest: int | None) -> dict[str, Policy]:
-    """Train runs side by side; returns the policies that no file can hold."""
-    began = time.perf_counter()
-    courses = _begin(runs)
-    due, is_whole = time.monotonic() + seconds_between_checkpoints(), False
-    with defer_interrupt() as raise_if_asked:
+def _train(
+    runs: list[SpecAndFolder], watch: Watch | None, largest: int | None
+) -> dict[str, Policy]:
+    """Train runs side by side; returns the policies that cannot be saved in a file."""
+    start = time.perf_counter()
+    in_progress = _start(runs)
+    next_checkpoint = time.monotonic() + seconds_between_checkpoints()
+    is_consistent = False
+    with defer_interrupt() as raise_if_interrupted:
         try:
-            while not courses[0].is_over:
-                is_whole = False
-                for course in courses:  # the first advances all that are side by side
-                    course.advance()
-                tests = [course.test() for course in courses]
-                is_whole = True
-                for course, test in zip(courses, tests, strict=True):
-                    course.tell(test, watch)
-                raise_if_asked()
-                if time.monotonic() > due:
-                    due = _save_checkpoints(courses)
+            while not in_progress[0].is_over:
+                is_consistent = False
+                for run in in_progress:  # the first advances all that are side by side
+                    run.advance()
+                results = [run.evaluate() for run in in_progress]
+                is_consistent = True
+                for run, result in zip(in_progress, results, strict=True):
+                    run.report(result, watch)
+                raise_if_interrupted()
+                if time.monotonic() > next_checkpoint:
+                    next_checkpoint = _save_checkpoints(in_progress)
         except KeyboardInterrupt:
-            # In the middle of an update the previous checkpoint is the last state that an uninterrupted run also passes through.
-            if is_whole:
-                _save_checkpoints(courses)
-                for course in courses:
-                    course.save_policy()
+            # In an update, the last checkpoint is the last state that an uninterrupted run has too.
+            if is_consistent:
+                _save_checkpoints(in_progress)
+                for run in in_progress:
+                    run.save_policy()
             raise
         timing = {
-            "seconds": round(time.perf_counter() - began, 3),
-            "side_by_side": len(courses),
+            "seconds": round(time.perf_counter() - start, 3),
+            "side_by_side": len(in_progress),
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "pdrm": __version__,
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",
         }
-        kept = {course.spec.id: course.finish(timing, largest) for course in courses}
-        raise_if_asked()  # these runs are done, others may follow
-    return {run: policy for run, policy in kept.items() if policy is not None}
+        policies = {run.spec.id: run.finish(timing, largest) for run in in_progress}
+        raise_if_interrupted()  # these runs are done, but others may follow
+    return {id_: policy for id_, policy in policies.items() if policy is not None}
 
 
-def _begin(runs: list[Placed]) -> list[RunInProgress]:
-    """The runs before their first step, or where their checkpoints left them."""
+def _start(runs: list[SpecAndFolder]) -> list[RunInProgress]:
+    """Start the runs, or resume them from their checkpoints."""
     for spec, folder in runs:
         remove_leftovers(folder)
         domain = spec.task.domain
         if isinstance(domain, FiniteDomain) and not spec.task.catalogued:
             write_atomically(folder / DOMAIN, domain_bytes(domain))
-        # Which states mean success changes nothing in the run, and is not part of the id.
+        # The states of success do not change the run, and are not part of the id.
         write_json(folder / SPEC, {**spec.record(), "success": spec.task.success})
         write_progress(folder, 0)
-    learners = begin_all([spec for spec, _ in runs])
-    courses = [RunInProgress(*run, learner) for run, learner in zip(runs, learners, strict=True)]
-    for course in courses:
-        course.resume()
-        write_progress(course.folder, course.share)
-    return courses
+    learners = start_runs([spec for spec, _ in runs])
+    started = [RunInProgress(*run, learner) for run, learner in zip(runs, learners, strict=True)]
+    for run in started:
+        run.resume()
+        write_progress(run.folder, run.share)
+    return started
 
 
 def seconds_between_checkpoints() -> float:
-    """5, or what the environment variable says. Workers that Ctrl-C ends write no last checkpoint, so it must be short."""
+    """5, or the value of the environment variable.
+
+    Workers that Ctrl-C ends write no last checkpoint, so it must be short.
+    """
     word = os.environ.get(EVERY_SECONDS, "5")
     try:
         return float(word)
@@ -367,10 +387,10 @@ def seconds_between_checkpoints() -> float:
         raise bad_setting(EVERY_SECONDS, word, "a number of seconds") from None
 
 
-def _save_checkpoints(courses: list[RunInProgress]) -> float:
-    """Write where the runs stand; returns when the next checkpoint is due."""
-    began = time.monotonic()
-    for course in courses:
-        course.save_checkpoint()
-    ended = time.monotonic()
-    return ended + max(seconds_between_checkpoints(), (ended - began) / SHARE_FOR_CHECKPOINTS)
+def _save_checkpoints(runs: list[RunInProgress]) -> float:
+    """Write a checkpoint of each run; returns the time of the next checkpoint."""
+    start = time.monotonic()
+    for run in runs:
+        run.save_checkpoint()
+    end = time.monotonic()
+    return end + max(seconds_between_checkpoints(), (end - start) / SHARE_FOR_CHECKPOINTS)

@@ -1,4 +1,4 @@
-"""Policies in files: of a run, or saved by themselves."""
+"""Reading policies from files: of a run, or saved alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from pdrm.files import (
 from pdrm.language.loading import parse
 from pdrm.learning.agents import Deep
 from pdrm.learning.protocol import PolicyLoader, ThirdPartyAgent
-from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, begin, find_run, read_spec
+from pdrm.learning.run_folder import POLICY, SPEC, RunSpec, find_run, read_spec, start_run
+from pdrm.learning.settings import JsonObject
 from pdrm.learning.tabular.hierarchical import TOP
 from pdrm.learning.tabular.policy import (
     VERSION,
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
 
 
 def read_policy(spec: RunSpec, folder: Path) -> Any:
-    """The policy of a run: a table, networks that act step by step, or the policy of an agent of your own."""
-    task, agent, path = spec.task, spec.agent, folder / POLICY
+    """The policy of a run: a table, networks, or the policy of a third-party agent."""
+    task = spec.task
+    agent = spec.agent
+    path = folder / POLICY
     if not path.exists():
-        fix = "train it to the end; a study keeps no large policies, and no agent of your own without `save`"
+        fix = "train it to the end; a study keeps no large policies, and none of a third-party agent without `save`"
         raise BadPolicyFile(f"{folder} has no {POLICY}", fix=fix)
     if isinstance(agent, Deep):
         return _read_network(path, task)
@@ -57,13 +60,13 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
         arrays = read_arrays(path.read_bytes())
     if isinstance(agent.agent, PolicyLoader):
         return agent.agent.load_policy(task, arrays)
-    learner: Any = begin(agent, task, spec.seed)
+    learner: Any = start_run(agent, task, spec.seed)
     learner.load(arrays)  # its `save` wrote the file
     return learner.policy()
 
 
 def _read_network(path: Path, task: Task) -> DeepPolicy:
-    import pdrm.product.jax_env  # noqa: F401 - fails when jax is not installed
+    import pdrm.product.jax_env  # noqa: F401 - fails if jax is not installed
     from pdrm.learning.deep.deep_policy import load_deep_policy
 
     world = task.domain if isinstance(task.domain, JaxWorld | WaterWorld) else task.finite
@@ -71,11 +74,11 @@ def _read_network(path: Path, task: Task) -> DeepPolicy:
 
 
 def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None) -> LearntPolicy:
-    """A policy that was saved: a table or networks, as its file says.
+    """Read a saved policy, a table or networks.
 
     Args:
-        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with the `.json` next to it.
-        domain: Where it was learnt (default: the run's own).
+        path: A run's folder, or a `.npz` file of a run or of `policy.save`, with its `.json`.
+        domain: The domain in which it was learnt (default: the run's).
 
     >>> import tempfile
     >>> from pdrm.learning.run import train
@@ -88,37 +91,35 @@ def load_policy(path: FilePath, domain: FiniteDomain | WaterWorld | None = None)
     file = Path(path)
     if file.is_dir() or (file.name == POLICY and domain is None and (file.parent / SPEC).exists()):
         folder = find_run(file if file.is_dir() else file.parent)
-        own: LearntPolicy = read_policy(read_spec(folder), folder)
-        return own
+        policy: LearntPolicy = read_policy(read_spec(folder), folder)
+        return policy
     with reading_policy(file) as description:
         task = _find_task(description, domain)
     if "pdrm_deep_policy" not in description:
         table = load_table(file)
         return replace(table, task=task)
     if task is None:
-        fault = f"{file} was learnt in a domain of its own"
+        fault = f"{file} was learnt in a custom domain"
         fix = f'pdrm.learning.load_policy("{file}", domain), with that domain'
         raise BadPolicyFile(fault, fix=fix)
     return _read_network(file, task)
 
 
-def _find_task(
-    description: dict[str, Any], domain: FiniteDomain | WaterWorld | None
-) -> Task | None:
-    """The task of a policy's file: in the domain that is given, or named by the run's spec if that is one of the catalogue's."""
+def _find_task(description: JsonObject, domain: FiniteDomain | WaterWorld | None) -> Task | None:
+    """The task of a policy's file, or None if its domain is not known."""
     if domain is not None:
         return Task(domain, description["machine"])
-    where = description["about"].get("spec", {}).get("task", {})
-    return Task(**where) if where.keys() == {"domain", "machine"} else None
+    record = description["about"].get("spec", {}).get("task", {})
+    return Task(**record) if record.keys() == {"domain", "machine"} else None
 
 
-# --- The files of tables, which `TabularPolicy.save` wrote
+# --- Files of tables (`TabularPolicy.save`)
 
 MAX_STATE = 2**31 - 1
 
 
 def load_table(file: Path) -> TabularPolicy:
-    """The policy of any tabular agent in a `.npz` file and its `.json`."""
+    """Read the policy of a tabular agent from a `.npz` file and its `.json`."""
     with reading_policy(file) as description:
         data = file.read_bytes()
         check_all(
@@ -133,8 +134,9 @@ def load_table(file: Path) -> TabularPolicy:
         return _read_table(arrays, description)
 
 
-def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
-    text, k = description["machine"], description["view"]
+def _read_table(arrays: Arrays, description: JsonObject) -> QPolicy:
+    text = description["machine"]
+    k = description["view"]
     machine: Any = parse(text)
     view = view_of(k if k == "full" else int(k))
     actions = tuple(description["actions"])
@@ -143,16 +145,17 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
     states = (*machine.states, *machine.final)
 
     def rows(prefix: str, view: View, width: int) -> PolicyTable:
-        """The table that `PolicyTable.arrays` saved under a prefix, with so many values in a row."""
+        """Read a table of `PolicyTable.arrays` with this prefix and number of values per row."""
         names = ("symbol", "parent", "environment_state", "machine_state", "node")
         symbol, parent, *seen = indices = [arrays[prefix + name] for name in names]
-        value, nodes = arrays[f"{prefix}value"], len(symbol)
-        most = MAX_VALUE if isinstance(kind, int) else len(kind)
-        limits = most, nodes - 1, MAX_STATE, len(states) - 1, nodes - 1
+        value = arrays[f"{prefix}value"]
+        nodes = len(symbol)
+        max_symbol = MAX_VALUE if isinstance(kind, int) else len(kind)
+        limits = max_symbol, nodes - 1, MAX_STATE, len(states) - 1, nodes - 1
         bounded = zip(indices, limits, strict=True)
-        right = all(one.dtype.kind == "i" and within(one, 0, last) for one, last in bounded)
+        valid = all(index.dtype.kind == "i" and within(index, 0, last) for index, last in bounded)
         check_all(
-            (right, "an index is out of bounds"),
+            (valid, "an index is out of bounds"),
             (value.shape == (len(seen[0]), width), f"its rows are not of {width} values"),
         )
         return PolicyTable.of(view, states, MemoryTree(kind, symbol, parent), seen, value)
@@ -160,6 +163,7 @@ def _read_table(arrays: Arrays, description: dict[str, Any]) -> QPolicy:
     if description["kind"] != "options":
         return QPolicy(*shared, rows("", view, len(actions)))
     options = {state: tuple(texts) for state, texts in description["options"].items()}
-    most = max(map(len, options.values()))
-    meta, inside = rows("meta.", view, most), rows("within.", TOP, most * len(actions))
-    return HierarchicalPolicy(*shared, meta, options, inside)
+    max_options = max(map(len, options.values()))
+    meta = rows("meta.", view, max_options)
+    option_values = rows("within.", TOP, max_options * len(actions))
+    return HierarchicalPolicy(*shared, meta, options, option_values)

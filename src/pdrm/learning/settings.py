@@ -1,7 +1,8 @@
-"""Settings: what every agent of pdrm is. A frozen dataclass with a docstring under each field.
+"""Settings: the base class of the built-in agents, frozen dataclasses with a docstring per field.
 
-Options, `--set name=value`, study files, help and docs are derived from the fields: here is how a setting is checked, recorded
-for the id of a run, read from a text and described. The agents themselves are in `agents`.
+Options, `--set name=value`, study files, help and docs are derived from the fields. This module
+checks settings, records them for the id of a run, parses and describes them. `agents` has the
+agents.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import ast
 import inspect
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
-from math import isfinite
+from math import ceil, inf, isfinite, ulp
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
 from pdrm.lazy import NAMES_ELSEWHERE
@@ -27,20 +29,38 @@ from pdrm.task import DISCOUNTS
 if TYPE_CHECKING:
     from pdrm.task import Task
 
-MOST = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 """The largest number of episodes, steps, updates or symbols."""
 FULL, NOTHING = "full", "none"
-"""Instead of a number of symbols: the whole stack; nothing of the machine at all (deep agents only)."""
+"""Values of k: the whole stack, or nothing of the machine (only for deep agents)."""
 FROM_TASK: Any = None
-"""The default of a setting that depends on the task; `resolved` fills it in when a run is made."""
+"""The default of a setting that depends on the task. `resolved` fills it in when a run is made."""
 SOURCE = "source"
-"""In the record of an agent: the hash of the source of a class or function, which a file cannot hold."""
+"""In the record of an agent: the hash of a class or function, which a file cannot contain."""
 LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
-"""The units of training, and the settings that say how long it is."""
-TESTS_PER_RUN = 20
-"""Unless an agent says how much training is between two."""
+"""The units of training, and the settings for its length."""
+EVALUATIONS_PER_RUN = 20
+"""The default number of evaluations in training."""
+Settings = dict[str, Any]
+"""Values of settings by name."""
+JsonObject = dict[str, Any]
+"""A record of JSON values."""
 Number = Any
-"""A number, or a traced scalar array: runs that differ in such a number alone are one compiled program."""
+"""A number or a traced array. Runs with other such numbers are compiled together."""
+
+
+class Range(NamedTuple):
+    """The values that a number can have."""
+
+    minimum: float
+    maximum: float
+    text: str
+
+
+UNIT_INTERVAL = Range(0, 1, "a number from 0 to 1")
+NON_NEGATIVE = Range(0, inf, "a non-negative number")
+POSITIVE = Range(ulp(0), inf, "a number above 0")
+ANY_NUMBER = Range(-inf, inf, "a finite number")
 
 
 A = TypeVar("A")
@@ -54,7 +74,7 @@ def settings_class(kind: type[A]) -> type[A]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BuiltInAgent(ABC):
-    """Settings of every agent of pdrm. Unknown settings and values out of range are refused when it is made."""
+    """Settings of every built-in agent. Unknown settings and invalid values raise `BadSetting`."""
 
     name: ClassVar[str] = ""
     """The name on the command line and in study files."""
@@ -62,19 +82,23 @@ class BuiltInAgent(ABC):
     unit: ClassVar[str] = "episodes"
     """The unit of training."""
     defaults: ClassVar[Mapping[str, Any]] = {}
-    """Settings of an agent that leaves them to the task, unless the task says otherwise."""
+    """Values of settings that depend on the task, unless the task has its own."""
+    ranges: ClassVar[Mapping[str, Range]] = {"discount": UNIT_INTERVAL}
+    """Ranges of the settings that this class declares (default: positive numbers)."""
 
     k: int | str = 1
-    """Stack symbols that the policy sees: 0, 1, 2, … or `full`; for deep agents also `none`, nothing of the machine."""
+    """Stack symbols that the policy sees: 0, 1, 2, … or `full`. For deep agents also `none`:
+    nothing of the machine."""
     discount: float = FROM_TASK
     """γ"""
     test_every: int = FROM_TASK
-    """Training between two evaluations, in episodes or steps (default: a twentieth of all)."""
+    """Training between two evaluations, in episodes or steps (default: a twentieth of the
+    total)."""
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
 
-    def __new__(cls, *placed: object, **settings: Any) -> Self:
-        if placed:
+    def __new__(cls, *positional: object, **settings: Any) -> Self:
+        if positional:
             fault = f"`{cls.__name__}` takes keyword settings only, no policy or environment"
             raise WrongArguments(fault, fix=f"pdrm.train(task, pdrm.{cls.__name__}(k=1))")
         check_known(cls.name, settings, [field.name for field in fields(cls)])
@@ -92,17 +116,17 @@ class BuiltInAgent(ABC):
                 check_value(self, field, value)
 
     def __repr__(self) -> str:
-        own = field_values(self)
-        said = [
-            f"{one.name}={own[one.name]!r}"
-            for one in fields(self)
-            if one.name == "k" or own[one.name] != one.default
+        values = field_values(self)
+        shown = [
+            f"{field.name}={values[field.name]!r}"
+            for field in fields(self)
+            if field.name == "k" or values[field.name] != field.default
         ]
-        return f"{type(self).__name__}({', '.join(said)})"
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def view(self) -> View | None:
-        """The view of the stack; None if nothing of the machine is seen."""
+        """The view of the stack, or None if the agent sees nothing of the machine."""
         return None if self.k == NOTHING else view_of(self.k)
 
     @property
@@ -113,45 +137,46 @@ class BuiltInAgent(ABC):
     @property
     def between_tests(self) -> int:
         """Training between two evaluations, in the agent's unit."""
-        return self.test_every or max(1, self.total // TESTS_PER_RUN)
+        return self.test_every or max(1, self.total // EVALUATIONS_PER_RUN)
 
     @abstractmethod
-    def defaults_for(self, task: Task) -> dict[str, Any]:
-        """Settings for this task of an agent that leaves them to it."""
+    def defaults_for(self, task: Task) -> Settings:
+        """The values of settings that depend on the task."""
 
     def resolved(self, task: Task | None = None) -> Self:
-        """The agent with everything that it leaves to the task."""
+        """The agent with values for the settings that depend on the task."""
         defaults = self.defaults if task is None else self.defaults_for(task)
-        left = {
+        missing = {
             name: defaults[name]
             for name, value in field_values(self).items()
             if value is None and name in defaults
         }
-        return replace(self, **left)
+        return replace(self, **missing)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> JsonObject:
         """The settings as JSON values."""
-        own, record = field_values(self), {}
+        record = {}
         for field in fields(self):
-            value = own[field.name]
-            is_whole = isinstance(value, Integral) and str(field.type).startswith("float")
-            record[field.name] = plain(float(value) if is_whole else value)
+            value = getattr(self, field.name)
+            if isinstance(value, Integral) and str(field.type).startswith("float"):
+                value = float(value)
+            record[field.name] = to_json_value(value)
         return record
 
 
-def field_values(agent: object) -> dict[str, Any]:
-    """The fields of an agent: of a dataclass, or what it was given."""
+def field_values(agent: object) -> Settings:
+    """The fields of a dataclass, or the attributes of another agent."""
     if is_dataclass(agent):
         return {field.name: getattr(agent, field.name) for field in fields(agent)}
     return dict(vars(agent))
 
 
-def plain(value: Any) -> Any:
-    """A JSON value, or a text of it; of a function or a class the hash of its source."""
+def to_json_value(value: Any) -> Any:
+    """A value for JSON. A function or class is represented by the hash of its source."""
     if isinstance(value, tuple | list):
-        return [plain(one) for one in value]
+        return [to_json_value(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): to_json_value(item) for name, item in value.items()}
     if isinstance(value, str | bool | None):
         return value
     if isinstance(value, Integral):
@@ -162,7 +187,7 @@ def plain(value: Any) -> Any:
 
 
 def _check_k(k: Any, *, none: bool) -> int | str:
-    """The k that is meant: a non-negative integer (maybe as text), `full`, or `none`."""
+    """Return k as a non-negative integer, `full` or `none`. Text can be a number."""
     if k == FULL or (none and k == NOTHING):
         return str(k)
     number = int(k) if isinstance(k, str) and k.isascii() and k.isdecimal() else k
@@ -172,88 +197,72 @@ def _check_k(k: Any, *, none: bool) -> int | str:
     raise bad_setting("k", k, f"a non-negative integer, {others}")
 
 
-# --- Ranges
-
-SHARES = {
-    "discount", "epsilon", "epsilon_decay", "epsilon_least", "gae_lambda", "tau", "restarts",
-    "shaping_discount", "exploration_initial_eps", "exploration_final_eps", "exploration_fraction",
-}  # fmt: skip
-"""Settings from 0 to 1; the learning rate of tables is one, too."""
-FROM_ZERO = {"ent_coef", "vf_coef", "learning_starts", "counterfactuals"}
-OF_ANY_SIGN = {
-    "r_plus",
-    "r_minus",
-    "option_pay",
-    "target_entropy",
-    "shaping_scale",
-    "shaping_shift",
-}
-"""Other settings are positive."""
+# --- Checks
 
 
 def check_value(agent: BuiltInAgent, field: Field[Any], value: Any) -> None:
-    """Raise unless a setting is of its kind and in its range. A traced array passes."""
-    name, kind = field.name, str(field.type).removesuffix(" | None")
+    """Raise unless a setting has its type and is in its range. A traced array passes."""
+    name = field.name
+    kind = str(field.type).removesuffix(" | None")
+    ranges = ChainMap(*(vars(cls).get("ranges", {}) for cls in type(agent).__mro__))
+    allowed = ranges.get(name, POSITIVE)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if kind == "tuple[int, ...]":
-        right = isinstance(value, tuple) and all(_is_count(one, 1) for one in value)
+        valid = isinstance(value, tuple) and all(_is_count(item, 1) for item in value)
         wanted = "several positive integers"
     elif kind == "bool":
-        right, wanted = isinstance(value, bool), "true or false"
+        valid = isinstance(value, bool)
+        wanted = "true or false"
     elif kind == "int":
-        least = 0 if name in FROM_ZERO else 1
-        right, wanted = _is_count(value, least), f"an integer from {least} to {MOST:,}"
+        minimum = ceil(allowed.minimum)
+        valid = _is_count(value, minimum)
+        wanted = f"an integer from {minimum} to {MAX_COUNT:,}"
     elif kind not in ("float", "Number") or (hasattr(value, "dtype") and not is_number):
         return
     else:
-        right, wanted = is_number and isfinite(value), "a finite number"
-        if name in SHARES or (name == "learning_rate" and not agent.deep):
-            right, wanted = right and 0 <= value <= 1, "a number from 0 to 1"
-        elif name in FROM_ZERO:
-            right, wanted = right and value >= 0, "a non-negative number"
-        elif name not in OF_ANY_SIGN:
-            right, wanted = right and value > 0, "a number above 0"
-    if not right:
+        valid = is_number and isfinite(value) and allowed.minimum <= value <= allowed.maximum
+        wanted = allowed.text
+    if not valid:
         raise bad_setting(name, value, wanted)
 
 
-def _is_count(value: Any, least: int) -> bool:
+def _is_count(value: Any, minimum: int) -> bool:
     is_integer = isinstance(value, Integral) and not isinstance(value, bool)
-    return is_integer and least <= int(value) <= MOST
+    return is_integer and minimum <= int(value) <= MAX_COUNT
 
 
 def bad_setting(name: str, value: object, wanted: str) -> BadSetting:
-    """The error that a setting is out of its range."""
+    """The error for a setting with an invalid value."""
     return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name} to {wanted}")
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Raise unless a setting is one of a few words."""
+    """Raise unless a setting has one of these values."""
     if value not in known:
         raise bad_setting(name, str(value), f"one of {', '.join(known)}")
 
 
-def check_count(name: str, value: object, least: int) -> None:
-    """Raise unless an argument is an integer from `least` on.
+def check_count(name: str, value: object, minimum: int) -> None:
+    """Raise unless an argument is an integer of at least `minimum`.
 
     >>> check_count("episodes", "100", 1)
     Traceback (most recent call last):
     pdrm.errors.BadSetting: error[E0801]: episodes is '100', but must be an integer from 1 on
       fix: set episodes to an integer from 1 on
     """
-    if not _is_count(value, least):
-        raise bad_setting(name, value, f"an integer from {least} on")
+    if not _is_count(value, minimum):
+        raise bad_setting(name, value, f"an integer from {minimum} on")
 
 
-def check_known(agent: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise unless the agent has all of these settings."""
-    for setting in given:
+def check_known(agent: str, names: Iterable[str], known: Sequence[str]) -> None:
+    """Raise unless the agent has settings of all these names."""
+    for setting in names:
         if setting not in known:
             fix = NAMES_ELSEWHERE.get(setting) or did_you_mean(setting, known)
             raise UnknownSetting(f"agent `{agent}` has no setting `{setting}`", fix=fix)
 
 
-# --- Texts
+# --- Help and parsing
 
 
 @cache
@@ -271,16 +280,17 @@ def describe_settings(kind: type) -> dict[str, str]:
 
 
 def list_settings(kind: type[BuiltInAgent]) -> str:
-    """Every setting of an agent with its usual value and its meaning, for `help`."""
-    texts, lines = describe_settings(kind), ["Settings, by name:"]
+    """The settings of an agent with their defaults and descriptions, for `help`."""
+    texts = describe_settings(kind)
+    lines = ["Settings, by name:"]
     for field in fields(kind):
-        defaults = kind.defaults.get(field.name) if field.default is None else field.default
-        lines += [f"    {field.name} = {defaults}", f"        {texts[field.name]}"]
+        default = kind.defaults.get(field.name) if field.default is None else field.default
+        lines += [f"    {field.name} = {default}", f"        {texts[field.name]}"]
     return "\n".join(lines)
 
 
 def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
-    """A setting from `name=value`, whose range is checked when the agent is made.
+    """Parse a setting from `name=value`. The agent checks its range.
 
     >>> from pdrm.learning.agents import PPO, QLearning
     >>> parse_setting(PPO, "net_arch=128,128"), parse_setting(QLearning, "episodes=2e4")
@@ -291,26 +301,23 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
     check_known(kind.name, [name], list(types))
     value: Any = text
     if "str" not in types[name]:
-        with suppress(ValueError, SyntaxError):  # the text is refused when the agent is made
-            value = ast.literal_eval(text.capitalize())  # true, false and none may be lower case
+        with suppress(ValueError, SyntaxError):  # the agent refuses the text
+            value = ast.literal_eval(text.capitalize())  # also true, false and none
     if types[name].startswith("tuple") and not isinstance(value, tuple):
         value = (value,)
     is_whole = isinstance(value, float) and value.is_integer()
     return name, int(value) if is_whole else value
 
 
-# --- Usual settings: the paper's, Stable-Baselines3's, and those tuned for WaterWorld
+# --- Defaults
 
-OPERATIONS = 30_000
-"""Operations an episode may take of an automaton that simulates a stack (they grow sixfold with every symbol of the maze):
-about what the paper's 0.03 seconds an episode allow."""
+DEFAULT_OPERATIONS_PER_EPISODE = 30_000
+"""The operations of an episode if the automaton simulates a stack, about as many as the paper's
+0.03 seconds allow. They grow sixfold with every symbol of the maze."""
 
 STOCHASTIC_LEARNING_RATE = 0.1
-"""The learning rate of tables in your own domain if its moves are random: with a larger one a value is the last few outcomes."""
-
-# --- Everywhere, unless the task says otherwise
-
-SUMMARY_DEFAULTS = {"discount": 0.99}
+"""The learning rate of tables in a stochastic domain of your own. With a larger one, a value
+depends on the last few outcomes only."""
 
 TABULAR_DEFAULTS = {
     "episodes": 10_000,
@@ -321,7 +328,7 @@ TABULAR_DEFAULTS = {
     "epsilon_least": 0.01,
     "test_every": 100,
 }
-DEEP_DEFAULTS: dict[str, Any] = {
+DEEP_DEFAULTS: Settings = {
     "total_timesteps": 100_000,
     "n_envs": 8,
     "learning_rate": 3e-4,
@@ -385,13 +392,13 @@ SAC_DEFAULTS = {
     "counterfactuals": 0,
 }
 
-# --- In the paper's domains
+# --- The paper's settings for its domains
 
 _MAZE = TABULAR_DEFAULTS
 _LETTER = {**_MAZE, "learning_rate": 0.01, "epsilon": 0.01, "epsilon_decay": 1.0}
 _DELIVER = {**_MAZE, "learning_rate": 0.01, "epsilon_decay": 0.9995, "epsilon_least": 0.1}
 
-PAPER_SETTINGS: dict[str, dict[str, Any]] = {
+PAPER_SETTINGS: dict[str, Settings] = {
     "letter": {**_LETTER, "episodes": 5_000},
     "maze-5x5": _MAZE,
     "maze-10x10": _MAZE,
@@ -400,13 +407,13 @@ PAPER_SETTINGS: dict[str, dict[str, Any]] = {
     "multi-20x20": {**_MAZE, "discount": DISCOUNTS["multi-20x20"]},
     "deliver-8": _DELIVER,
     "deliver-4-8": {**_DELIVER, "episodes": 15_000},
-    # Appendix C gives no rates for PaintWorld; these are the mazes', tested as it says.
+    # Appendix C gives no rates for PaintWorld: these are those of the mazes, with its evaluations.
     "paint": {**_MAZE, "episodes": 500, "test_every": 5},
     "echo": {**_MAZE, "episodes": 2_000},
 }
 """The paper's settings for each of its domains (Appendices C and E), for tabular agents."""
 
-# --- Stable-Baselines3's, and in WaterWorld
+# --- Stable-Baselines3's settings, and those tuned for WaterWorld
 
 _PPO_LIKE_SB3 = {
     "total_timesteps": 100_000,
@@ -421,7 +428,7 @@ _PPO_LIKE_SB3 = {
     "shaping": NOTHING,
     "shaping_discount": None,
 }
-SB3_SETTINGS: dict[str, dict[str, Any]] = {
+SB3_SETTINGS: dict[str, Settings] = {
     "ppo": _PPO_LIKE_SB3,
     "rppo": {**_PPO_LIKE_SB3, "n_steps": 128, "batch_size": 128},
     "dqn": {
@@ -443,7 +450,7 @@ SB3_SETTINGS: dict[str, dict[str, Any]] = {
     },
     "sac": {"reward_scale": 1.0},
 }
-"""Stable-Baselines3's defaults, where ours are others, for each deep agent."""
+"""For each deep agent, Stable-Baselines3's defaults if they differ from those of pdrm."""
 
 _TUNED = {
     "total_timesteps": 78_643_200,
@@ -460,7 +467,7 @@ _TUNED = {
     "staggered": True,
     "test_episodes": 20,
 }
-"""Many environments, a larger learning rate and network than printed, scaled rewards (the last one as if it were 1e4)."""
+"""More environments, a larger learning rate and network than in the paper, scaled rewards."""
 _WATER_OFF_POLICY = {
     "n_envs": 64,
     "train_freq": 4,
@@ -473,10 +480,10 @@ _WATER_OFF_POLICY = {
     "net_arch": (256, 256),
     "staggered": True,
 }
-"""Of a sweep over discounts, rates, scales and steps of a target, with one seed each, what served the agents without
-counterfactual experiences best. With one-step targets neither learnt the task."""
+"""The best settings without counterfactuals from a sweep (one seed each) over discount, learning
+rate, reward scale and n-step. With one-step targets neither agent learnt the task."""
 
-WATER_SETTINGS: dict[str, dict[str, Any]] = {
+WATER_SETTINGS: dict[str, Settings] = {
     "ppo": {**SB3_SETTINGS["ppo"], **_TUNED},
     "rppo": {
         **SB3_SETTINGS["rppo"],
@@ -504,4 +511,4 @@ WATER_SETTINGS: dict[str, dict[str, Any]] = {
         "reward_clip": 1_000.0,
     },
 }
-"""Ours: the settings tuned for WaterWorld, for each deep agent."""
+"""For each deep agent, the settings tuned for WaterWorld."""

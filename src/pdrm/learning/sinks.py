@@ -1,7 +1,7 @@
-"""Logging to the tools people have already: TensorBoard, and Weights & Biases. Off unless asked for, never needed.
+"""Logging to TensorBoard and Weights & Biases (optional).
 
 A sink is a `Watch` of a run: `pdrm.train(…, watch=sink)` calls it after every evaluation. The
-tool's package is loaded by name when a sink is made.
+package of the tool is imported when a sink is made.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pdrm.learning.run_loop import Status, Watch
 
 
 class Sink(AbstractContextManager["Sink"]):
-    """Somewhere to log to: called after every evaluation of a run, closed at the end."""
+    """A log: called after every evaluation of a run, and closed at the end."""
 
     def __call__(self, status: Status) -> None:
-        """Log an evaluation: its results, and the state of the training."""
+        """Log the results of an evaluation, and the statistics of the learner."""
         returns = status.test.returns
         values = {
             "test/return": float(returns.mean()),
@@ -34,25 +34,26 @@ class Sink(AbstractContextManager["Sink"]):
 
     @abstractmethod
     def log(self, values: dict[str, float], done: int) -> None:
-        """Write the values, as of so much training."""
+        """Write values after so much training."""
 
     @abstractmethod
     def close(self) -> None:
-        """Write what is left to write."""
+        """Write everything, and close the log."""
 
     def __exit__(self, *_fault: object) -> None:
         self.close()
 
 
 class TensorBoard(Sink):
-    """Event files for TensorBoard, in a folder: `tensorboard --logdir FOLDER` shows them.
+    """Event files for TensorBoard. `tensorboard --logdir FOLDER` shows them.
 
     >>> import tempfile, pathlib
     >>> from pdrm.learning.run import train
     >>> folder = tempfile.TemporaryDirectory()
     >>> with TensorBoard(folder.name) as log:
     ...     _ = train("maze-5x5", "q", episodes=200, watch=log)
-    >>> [path.name.startswith("events.out.tfevents") for path in pathlib.Path(folder.name).iterdir()]
+    >>> files = [path.name for path in pathlib.Path(folder.name).iterdir()]
+    >>> [name.startswith("events.out.tfevents") for name in files]
     [True]
     >>> folder.cleanup()
     """
@@ -70,11 +71,14 @@ class TensorBoard(Sink):
 
 
 class WeightsAndBiases(Sink):
-    """A run of Weights & Biases. The options are those of `wandb.init`: `mode="offline"` keeps it on this machine.
+    """A run of Weights & Biases.
+
+    Options are those of `wandb.init`: `mode="offline"` stays on this machine.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> with WeightsAndBiases("stacks", mode="offline", dir=folder.name, settings={"silent": True}) as log:
+    >>> options = {"dir": folder.name, "settings": {"silent": True}}
+    >>> with WeightsAndBiases("stacks", mode="offline", **options) as log:
     ...     log.log({"test/return": 0.5}, done=10)
     >>> folder.cleanup()
     """
@@ -90,16 +94,18 @@ class WeightsAndBiases(Sink):
 
 
 @contextmanager
-def log_tests(tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> Iterator[Watch]:
-    """A watch that logs every evaluation of the runs with the tool of that name, in their folders."""
+def log_evaluations(
+    tool: str, specs: Sequence[RunSpec], folders: Sequence[Path]
+) -> Iterator[Watch]:
+    """A watch that logs the evaluations of each run in its folder, with the tool of this name."""
     sinks: dict[str, Sink] = {}
     with ExitStack() as stack:
         for spec, folder in zip(specs, folders, strict=True):
-            place = str(ensure_folder(folder))
+            path = str(ensure_folder(folder))
             sink: Sink
             if tool == "tensorboard":
-                sink = TensorBoard(place)
+                sink = TensorBoard(path)
             else:
-                sink = WeightsAndBiases("pdrm", dir=place, name=folder.name, config=spec.record())
+                sink = WeightsAndBiases("pdrm", dir=path, name=folder.name, config=spec.record())
             sinks[spec.id] = stack.enter_context(sink)
         yield lambda status: sinks[status.spec.id](status)

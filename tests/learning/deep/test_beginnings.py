@@ -1,4 +1,5 @@
-"""What happens before the first action: it is paid for in the return, and where no episode can begin, that is said."""
+"""Before the first action: its rewards count in the return, and an episode that cannot start is
+an error."""
 
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 from pdrm.domains import from_arrays
 from pdrm.errors import BadSetting, FinishedAtReset, UndefinedMove
 from pdrm.language.loading import parse
-from pdrm.learning.agents import Deep, kind_of
+from pdrm.learning.agents import PPO, kind_of
 from pdrm.learning.deep.deep_training import DeepTraining, check_numbers, make_algorithm
 from pdrm.learning.evaluation import Episode
 from pdrm.learning.run import Runs, train
@@ -24,23 +25,26 @@ SETTINGS = {
     "ppo": {**SMALL, "n_steps": 8, "n_epochs": 1},
     "dqn": {**SMALL, "buffer_size": 64},
 }
-"""Recurrent PPO collects as PPO does, and SAC as DQN: with the same functions."""
+"""Recurrent PPO shares its rollouts with PPO, and SAC with DQN."""
 
 
 def product_of(rules, depth=8, **first):
-    """A world of one place and one action, which emits b at every step."""
+    """A world of one state and one action, which emits b at every step."""
     where = from_arrays("d", [[0]], [[1]], [("a",), ("b",)], step_limit=4, **first)
     return jax_product(finite_domain(where), parse(HEAD + rules), TopK(1), depth=depth)
 
 
 def walk(product, seed=0):
-    """A training that takes steps and learns nothing."""
-    return DeepTraining(lambda _: Walker(product, Deep(n_envs=2).resolved()), [seed])
+    """A training that takes steps without learning."""
+    return DeepTraining(lambda _: Walker(product, PPO(n_envs=2, n_steps=1).resolved()), [seed])
 
 
 @pytest.mark.parametrize("agent", SETTINGS)
 def test_what_is_paid_at_reset_counts_in_the_return(agent):
-    """2 by the silent move, 3 by the label at reset, 1 by the one action; only that is learnt from."""
+    """2 for the silent move, 3 for the label at reset, 1 for the action.
+
+    Only the last is learnt from.
+    """
     rules = (
         "otherwise stay 0\nu -> v : eps, z / z, 2\nv -> w : a, z / z, 3\nw -> done : b, z / z, 1\n"
     )
@@ -71,7 +75,7 @@ def test_an_episode_that_cannot_begin_is_an_error_in_training_and_in_tests(rules
 
 
 def test_an_episode_that_begins_anew_so_is_one_too():
-    """Two starts, of which one cannot be read: the first episodes begin well, one after them does not."""
+    """Two starts with one unreadable label: the first episodes start, a later one does not."""
     where = from_arrays(
         "d",
         [[2], [2], [2]],
@@ -103,7 +107,7 @@ def test_a_network_that_is_no_longer_made_of_numbers_is_an_error():
 @pytest.mark.filterwarnings("ignore::pdrm.errors.NeverSucceeded", "ignore::pdrm.errors.TaskWarning")
 @pytest.mark.parametrize("discount", [0.0, 0.9, 1.0])
 def test_discounted_returns_are_those_of_the_readable_episode(discount):
-    """2 before the first action, and 1 for it and all others, with no choice and no chance."""
+    """Reward 2 before the first action, and 1 for every action, without choice or randomness."""
     rules = "otherwise stay 1\nu -> v : eps, z / z, 2\nv -> v : a, z / A z, -3\n"
     where = from_arrays("d", [[1], [2], [0]], [[1], [0], [1]], [("a",), ("b",)], step_limit=40)
     settings = {**SETTINGS["ppo"], "discount": discount, "total_timesteps": 16, "shaping": "none"}

@@ -1,4 +1,4 @@
-"""The core stands without the extras, and a missing one is named with its fix."""
+"""The core works without the extras, and a missing one is reported with its fix."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Learning gates: every deep agent solves its probe, and what should not be possible is not."""
+"""Learning gates: every deep agent solves its probe, and no agent solves the impossible."""
 
 import dataclasses
 
@@ -28,7 +28,10 @@ def trained(agent, product, seeds, iterations, **given):
 
 
 def test_a_stack_task_that_ppo_solves_with_the_machine_and_not_without():
-    """Echo: name the letters back, last one first. Without the stack, one answer to everything is right two times in five."""
+    """Echo: repeat the letters in reverse.
+
+    Without the stack, a constant answer is right two times in five.
+    """
     settings = PPO(
         n_envs=32, n_steps=32, batch_size=256, n_epochs=4, learning_rate=3e-3, ent_coef=0.01
     )
@@ -63,7 +66,8 @@ def test_a_memory_task_that_recurrent_ppo_solves():
 
 
 def test_and_no_agent_without_memory_can():
-    """Where the action counts, both cues show the same, and each is as likely: whatever is done pays 1/2 on average."""
+    """When the action counts, both cues look the same and are equally likely: the mean reward is
+    1/2."""
     domain = cue().domain
     assert np.array_equal(domain.observe(4), domain.observe(5))
     keys = jnp.arange(1_000, dtype=jnp.uint32)
@@ -105,7 +109,8 @@ def test_dqn_reaches_values_known_by_hand():
 
 
 def solved_by(steps, imagined, enough=6):
-    """How many of six seeds have solved a test after so many steps, or as soon as so many have."""
+    """The number of six seeds that have solved an evaluation within so many steps, or by the
+    time so many have."""
     training = trained("dqn", errand(), 6, 0, **DEEP_Q, discount=0.95, counterfactuals=imagined)
     solved = np.zeros(6, np.bool_)
     while training.timesteps < steps and solved.sum() < enough:

@@ -1,4 +1,5 @@
-"""The LSTM: whole sequences and their gradients are those of its steps, differentiated by JAX; and torch's."""
+"""The LSTM: sequences and their gradients equal those of single steps in JAX, and those of
+torch."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 
 from pdrm.learning.deep.networks import (
-    Memory,
+    LstmState,
     gate_inputs,
     keep,
     new_lstm,
@@ -31,7 +32,7 @@ def step_by_step(weight, first, share, kept):
 def sequences():
     rng = np.random.default_rng(3)
     weight = jnp.asarray(rng.normal(size=(2, UNITS, 4 * UNITS)), jnp.float32)
-    first = Memory(
+    first = LstmState(
         *(jnp.asarray(rng.normal(size=(2, BATCH, UNITS)), jnp.float32) for _ in range(2))
     )
     share = jnp.asarray(rng.normal(size=(LENGTH, 2, BATCH, 4 * UNITS)), jnp.float32)
@@ -73,6 +74,6 @@ def test_it_is_torchs():
     nothing = jnp.zeros((1, BATCH, UNITS))
     share = jax.vmap(lambda now: gate_inputs(stack_trees([network]), now))(jnp.asarray(x))
     hidden = unroll(
-        network.hidden[None], Memory(nothing, nothing), share, jnp.ones((LENGTH, BATCH))
+        network.hidden[None], LstmState(nothing, nothing), share, jnp.ones((LENGTH, BATCH))
     )
     np.testing.assert_allclose(hidden[:, 0], expected, atol=1e-6)

@@ -1,4 +1,5 @@
-"""A user's world in JAX: every network trains there, a run is known by the world, and others refuse it."""
+"""A user's world in JAX: every network trains in it, its record identifies a run, and tables
+refuse it."""
 
 from dataclasses import replace
 

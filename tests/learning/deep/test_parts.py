@@ -1,4 +1,7 @@
-"""The parts of the deep agents against other people's: advantages and losses as Stable-Baselines3 has them; runs; policies."""
+"""Parts of the deep agents, compared with Stable-Baselines3: advantages and losses.
+
+Also runs and policies.
+"""
 
 import json
 import shutil
@@ -21,12 +24,12 @@ from pdrm.language.loading import catalogue
 from pdrm.learning.agents import DQN, PPO, SAC
 from pdrm.learning.deep.deep_policy import DeepPolicy, load_deep_policy
 from pdrm.learning.deep.deep_training import batch_key, make_algorithm, product_for, train_together
-from pdrm.learning.deep.networks import Judged
+from pdrm.learning.deep.networks import PolicyOutputs
 from pdrm.learning.deep.ppo import Batch, advantages, ppo_loss
 from pdrm.learning.evaluation import play_policy
 from pdrm.learning.run import Run
 from pdrm.learning.run_folder import CHECKPOINT, RunSpec, is_done, read_checkpoint
-from pdrm.learning.run_loop import execute
+from pdrm.learning.run_loop import train_batch
 from pdrm.learning.saved_policy import load_policy
 from pdrm.product.jax_env.jax_domain import make_key, water_domain
 from pdrm.product.jax_env.jax_product import jax_product
@@ -57,9 +60,9 @@ def test_the_loss_is_that_of_stable_baselines3():
     logits, action = rng.normal(size=(rows, 3)).astype(np.float32), rng.integers(3, size=rows)
     settings = PPO(clip_range=0.15, clip_range_vf=0.5, ent_coef=0.01, vf_coef=0.7)
     batch = Batch(np.zeros(rows), action, old, old_value, gain)
-    judged = Judged(logits, value, np.zeros(0))
+    outputs = PolicyOutputs(logits, value, np.zeros(0))
     ours = jax.jit(lambda *seen: ppo_loss(settings, *seen)[0])(
-        batch, judged, np.ones(rows, np.float32)
+        batch, outputs, np.ones(rows, np.float32)
     )
     # As written in stable_baselines3/ppo/ppo.py.
     t = {
@@ -83,8 +86,11 @@ def test_rows_that_only_fill_up_do_not_count():
 
     @jax.jit
     def loss(cut, weight):
-        action, judged = jnp.zeros(len(weight), jnp.int32), Judged(cut[:2].T, cut[2], jnp.zeros(0))
-        return ppo_loss(PPO().resolved(), Batch(cut[0], action, *cut[2:]), judged, weight)[0]
+        action, outputs = (
+            jnp.zeros(len(weight), jnp.int32),
+            PolicyOutputs(cut[:2].T, cut[2], jnp.zeros(0)),
+        )
+        return ppo_loss(PPO().resolved(), Batch(cut[0], action, *cut[2:]), outputs, weight)[0]
 
     assert float(loss(columns[:, :7], np.ones(7))) == pytest.approx(
         float(loss(columns, np.arange(10) < 7)), rel=1e-5
@@ -92,7 +98,8 @@ def test_rows_that_only_fill_up_do_not_count():
 
 
 def test_the_product_in_jax_is_the_wrapped_environment():
-    """The same water, actions and machine: observations and rewards agree all along an episode."""
+    """With the same world, actions and machine, observations and rewards agree in a whole
+    episode."""
     world = WaterWorld(radius=1.5, step_limit=400)
     product = jax_product(water_domain(world), catalogue("water"), TopK(1))
     task = Task(world, "water").env(k=1, flatten=True)
@@ -136,7 +143,7 @@ TINY = PPO(
 
 
 def runs(folder, *agents):
-    """Runs on Echo, one per agent, and their folders: `0` sees the machine and `1` does not, trained side by side."""
+    """Runs on Echo, one per agent, and their folders. `0` sees the machine and `1` does not."""
     agents = agents or (TINY, replace(TINY, k="none"))
     specs = [RunSpec(Task("echo"), agent, seed=number) for number, agent in enumerate(agents)]
     return specs, [folder / str(number) for number in range(len(agents))]
@@ -144,9 +151,9 @@ def runs(folder, *agents):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The folder of two runs that were not stopped, and what their watcher was told."""
+    """The folder of two uninterrupted runs, and the calls of their watch."""
     folder, told = tmp_path_factory.mktemp("whole"), []
-    execute(*runs(folder), told.append)
+    train_batch(*runs(folder), told.append)
     return folder, told
 
 
@@ -161,8 +168,8 @@ def test_a_watch_is_told_of_every_test(whole):
 def test_an_episode_shows_what_the_network_sees_and_takes_the_actions_that_it_chooses(
     whole, tmp_path
 ):
-    """Without the machine, with the whole stack, and pushes in any direction."""
-    execute(*runs(tmp_path, replace(TINY, k="full", depth=8)))
+    """Without the machine, with the whole stack, and with pushes in any direction."""
+    train_batch(*runs(tmp_path, replace(TINY, k="full", depth=8)))
     for folder in (whole[0] / "1", tmp_path / "0"):
         assert Run.load(folder).episode()[-1].action in (0, 1)
     task = Task(WaterWorld(step_limit=20), "water")
@@ -173,7 +180,10 @@ def test_an_episode_shows_what_the_network_sees_and_takes_the_actions_that_it_ch
 
 
 def press(times):
-    """A watch that presses Ctrl-C so often at the first test it is told of; the second time acts at once, before the runs are all told."""
+    """A watch that presses Ctrl-C at the first evaluation.
+
+    The second press acts at once, between two reports.
+    """
 
     def stop(_status):
         for _ in range(times):
@@ -184,11 +194,12 @@ def press(times):
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
-    """The folder of the same two runs, stopped after their first test, and by two presses after their second."""
+    """The folder of the same two runs, stopped after their first evaluation, and by two presses
+    after their second."""
     folder = tmp_path_factory.mktemp("stopped")
     for presses in (1, 2):
         with pytest.raises(KeyboardInterrupt):
-            execute(*runs(folder), press(presses))
+            train_batch(*runs(folder), press(presses))
         assert not any(is_done(one) for one in runs(folder)[1])
         done = {int(read_checkpoint(one)["run.done"]) for one in runs(folder)[1]}
         assert done == {128 * presses}
@@ -197,7 +208,7 @@ def stopped(tmp_path_factory):
 
 def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
-    execute(*runs(tmp_path))
+    train_batch(*runs(tmp_path))
     for file in (
         f"{seed}/{name}"
         for seed in (0, 1)
@@ -208,7 +219,8 @@ def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
 
 
 def test_a_scale_that_is_left_to_the_task_is_settled_for_every_run_of_a_batch():
-    """Only the first run's was: beside a run with a scale of its own, the others learnt from rewards times 0."""
+    """The scale of each run is used: next to a run with its own scale, others learnt from
+    rewards times 0."""
     task, small = (
         Task("maze-5x5"),
         {"net_arch": (4,), "buffer_size": 64, "n_envs": 2, "shaping": "none"},
@@ -223,7 +235,7 @@ def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stop
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     (tmp_path / "1" / CHECKPOINT).unlink()
     told = []
-    execute(*runs(tmp_path), told.append)
+    train_batch(*runs(tmp_path), told.append)
     done = sorted((status.spec.seed, status.done) for status in told)
     assert done == [(0, 384), (1, 128), (1, 256), (1, 384)]
     assert all(map(is_done, runs(tmp_path)[1]))
@@ -247,7 +259,7 @@ def test_a_policy_file_is_read_back_or_refused(whole, tmp_path):
 
 
 def test_a_policy_acts_on_nothing_that_it_never_saw(whole):
-    """Learnt without the machine: whatever stands in the machine's part, the action is the same, `act` alone being asked."""
+    """An agent that sees nothing of the machine ignores the machine's part of the observation."""
     policy = load_deep_policy(whole[0] / "1" / "policy.npz", domain("echo"))
     size, own = policy.product.observation_size, policy.product.domain.observation_size
     assert size > own
@@ -264,9 +276,9 @@ def test_a_policy_acts_on_nothing_that_it_never_saw(whole):
 
 
 def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
-    """Echo with room for two letters at most; the share is told on the way and kept."""
+    """Echo with room for at most two letters. The share is reported during training and saved."""
     told = []
-    execute(*runs(tmp_path, replace(TINY, depth=3)), told.append)
+    train_batch(*runs(tmp_path, replace(TINY, depth=3)), told.append)
     shares = [status.facts["truncated_by_stack"] for status in told]
     assert len(shares) == 3
     assert all(0 < share <= 1 for share in shares)
@@ -278,7 +290,8 @@ def test_episodes_that_a_full_stack_cuts_off_are_counted(whole, tmp_path):
 
 
 def test_default_settings_fit_every_task_that_plain_ones_fit():
-    """They leave the number of counterfactuals and the scale of rewards to the task, and PPO's are shaped: none of it may be refused."""
+    """Default counterfactuals and reward scales, and the default shaping of PPO, are all
+    accepted."""
     random, fitting = Random(7), 0
     for _ in range(25):
         machine = random_machine(random)

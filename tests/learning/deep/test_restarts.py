@@ -1,4 +1,4 @@
-"""Episodes that begin where earlier ones have been."""
+"""Episodes that start in situations of earlier ones."""
 
 import jax
 import jax.numpy as jnp
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pdrm.learning.agents import PPO
-from pdrm.learning.deep.algorithm import HEIGHTS, begin_envs, step_envs
-from pdrm.learning.deep.deep_training import product_for, settle
+from pdrm.learning.deep.algorithm import MAX_RESTART_HEIGHT, begin_envs, step_envs
+from pdrm.learning.deep.deep_training import product_for, resolve_for_training
 from pdrm.product.jax_env.jax_domain import make_key
 from pdrm.task import Task
 
@@ -15,16 +15,16 @@ STEPS = 400
 
 
 def situations(state):
-    """What a policy could find out about each environment: its state, and the machine's configuration."""
+    """The state of each environment, and the machine's configuration."""
     machine = state.configuration
     columns = (state.environment, machine.state, machine.height, *np.asarray(machine.words).T)
     return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
 
 
 def walk(name, share, seed=0):
-    """The situations met before each step, those that episodes begin with after it, and their clocks."""
+    """The situations before each step, the starts of episodes after it, and their clocks."""
     task, settings = Task(name), PPO(n_envs=16, restarts=share)
-    product = product_for(task, settle(task, settings))
+    product = product_for(task, resolve_for_training(task, settings))
     envs = begin_envs(product, settings, make_key(seed), restarts=share > 0)
     step = jax.jit(lambda envs, action: step_envs(product, envs, action, share))
     starts = {one[0] for one in situations(envs.state)}
@@ -55,7 +55,7 @@ def test_episodes_begin_in_situations_that_were_met_or_at_a_start(name):
     assert set(elsewhere) <= met
     assert 0.25 < len(elsewhere) / len(begun) < 0.75
     assert all(clock == 0 for _, clock in begun)
-    assert all(height <= HEIGHTS for _, _, height, *_ in elsewhere)
+    assert all(height <= MAX_RESTART_HEIGHT for _, _, height, *_ in elsewhere)
     assert len({state for _, state, *_ in elsewhere}) > 1  # more than one machine state
 
 
@@ -66,5 +66,5 @@ def test_without_restarts_every_episode_begins_at_a_start():
 
 
 def test_an_agent_that_sees_nothing_of_the_machine_begins_at_starts():
-    assert settle(Task("maze-5x5"), PPO(k="none")).restarts == 0
-    assert settle(Task("maze-5x5"), PPO()).restarts == PPO().resolved().restarts
+    assert resolve_for_training(Task("maze-5x5"), PPO(k="none")).restarts == 0
+    assert resolve_for_training(Task("maze-5x5"), PPO()).restarts == PPO().resolved().restarts

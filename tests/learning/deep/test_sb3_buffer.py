@@ -1,4 +1,4 @@
-"""The replay buffer for Stable-Baselines3: counterfactual rows are exactly what would have happened, row for row."""
+"""The replay buffer for Stable-Baselines3: counterfactual rows are exactly those of a real step."""
 
 from copy import deepcopy
 
@@ -34,7 +34,7 @@ def buffer_for(env, size=10, n_envs=1, **given):
 
 @pytest.fixture
 def filled():
-    """A buffer after 60 steps of three environments, and everything that happened, as SB3 hands it over."""
+    """A buffer after 60 steps of three environments, and the steps as SB3 stores them."""
     envs = DummyVecEnv([letter_env] * ENVS)
     envs.seed(0)
     buffer = buffer_for(envs, 300, ENVS, counterfactuals=4, enlarge=True)
@@ -52,7 +52,7 @@ def filled():
 
 
 def hot(state, stack):
-    """The machine's part of an observation, by hand: the three states; then nothing, # or A."""
+    """The machine's part of an observation by hand: the three states, then nothing, # or A."""
     states, symbols = [*LETTER.states, *LETTER.final], ["#", "A"]
     vector = [float(name == state) for name in states] + [0.0] * 3
     vector[3 + (symbols.index(stack[0]) + 1 if stack else 0)] = 1.0
@@ -111,7 +111,7 @@ def test_a_batch_keeps_each_environments_own_rows(filled):
 
 @pytest.mark.parametrize("k", [0, 1])
 def test_kept_stacks_are_stepped_as_the_whole_ones(k):
-    """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
+    """PaintWorld: soap for five stains looks six symbols deep, whatever the view."""
     paint = catalogue("paint")
     env = wrap(FiniteEnv("paint"), paint, "info", k=k, flatten=True)
     buffer = buffer_for(env)
@@ -129,7 +129,7 @@ def test_kept_stacks_are_stepped_as_the_whole_ones(k):
 
 
 def test_a_stack_too_high_to_be_seen_is_left_out():
-    """As low a depth as the episodes need: counterfactual ones would push on."""
+    """The depth is the maximum of the episodes. Counterfactuals could push further."""
     depth = 13
     bare = FiniteEnv(domain("letter", step_limit=12))
     model = agent(wrap(bare, LETTER, "info", k="full", flatten=True, depth=depth))
@@ -141,7 +141,7 @@ def test_a_stack_too_high_to_be_seen_is_left_out():
 
 
 def test_rows_are_drawn_uniformly_by_what_is_seen_and_below_as_observed():
-    """Top A lies on # in nine of ten; in u1 it was never seen on another A. Nothing is below #."""
+    """Top A is on # in nine of ten cases, and in u1 never on another A. Nothing is below #."""
     buffer = buffer_for(letter_env(), counterfactuals=1)
     for state, stack, times in (("u0", "A#", 90), ("u0", "AA#", 10), ("u1", "A#", 5)):
         for _ in range(times):
@@ -208,7 +208,8 @@ def test_agents_take_it(kind):
 
 
 def test_the_rows_of_a_batch_that_keeps_its_size(filled):
-    """A real row to four counterfactual ones, which belong to real rows of the batch; real ones if the machine has no move."""
+    """One real row for four counterfactual ones of the batch, or real ones if the machine has no
+    move."""
     buffer, _ = filled
     buffer.enlarge = False
     for size, real in ((50, 10), (48, 10), (5, 1), (3, 1), (1, 1)):
@@ -224,7 +225,7 @@ def test_the_rows_of_a_batch_that_keeps_its_size(filled):
 
 @pytest.mark.parametrize("k", [0, 2])
 def test_a_dictionary_has_the_same_rows_as_the_vector(k):
-    """Two buffers live through the same steps, one with each form; they sample the same, put in the other form."""
+    """Two buffers with the same steps in different forms sample the same rows."""
     paint = catalogue("paint")
     forms = [
         wrap(FiniteEnv(domain("paint", step_limit=30)), paint, "info", k, flatten=flat)
@@ -286,7 +287,7 @@ def test_what_cannot_be_replaced_is_refused_at_once():
         gymnasium.wrappers.TransformObservation(env, lambda seen: -seen, box),
         VecFrameStack(DummyVecEnv([letter_env]), 2),
     ):
-        with pytest.raises(BadSetting, match="does not say which machine"):
+        with pytest.raises(BadSetting, match="does not contain a machine"):
             agent(other)
 
 
@@ -327,7 +328,7 @@ def test_what_a_wrapper_outside_changes_is_refused():
 
 
 def test_normalised_observations_keep_the_machines_part():
-    """An episode's last observation comes back from VecNormalize clipped; the first of its kind is clipped most."""
+    """VecNormalize clips the last observation of an episode."""
     for flatten, words in ((True, {}), (False, {"norm_obs_keys": ["at"]})):
 
         def made(flatten=flatten):
@@ -355,7 +356,7 @@ def test_normalised_observations_keep_the_machines_part():
 
 
 def test_another_machine_is_noticed_in_the_first_step():
-    """Its space is equal, and so are its names; what it pays is not."""
+    """Its space and its names are equal, but not its rewards."""
     other = parse(to_text(LETTER).replace("0.01", "0.02"))
     model = agent(letter_env())
     model.learn(30)

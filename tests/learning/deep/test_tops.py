@@ -1,4 +1,5 @@
-"""Imagined stacks: their kept tops give the experience that the whole stacks would have given, or a shorter right one."""
+"""Counterfactual stacks: recorded tops give the experience of the whole stacks, or a shorter
+part of it."""
 
 from itertools import product as every
 
@@ -41,7 +42,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("k", [0, 1, 2])
 def test_one_step_with_a_kept_top_is_that_with_the_whole_stack(k):
-    """PaintWorld: soap for five stains looks six symbols deep, however little of them is seen."""
+    """PaintWorld: soap for five stains looks six symbols deep, whatever the view."""
     product = jax_product(finite_domain(PAINT), catalogue("paint"), TopK(k))
     algorithm = make_algorithm(product, DQN(counterfactuals=1, shaping="none"))
     tops, machine, ends = algorithm.tops, catalogue("paint"), set()
@@ -97,7 +98,7 @@ def test_a_push_onto_a_full_stack_teaches_nothing():
 
 
 def test_a_batch_that_teaches_nothing_leaves_numbers():
-    """Every step overflows: the loss is 0 and the network stays as it is."""
+    """If every step overflows, the loss is 0 and the network does not change."""
     machine = parse("events a\nstack # A\nstart u\notherwise stay 0\nu -> u : a, z / A z, 1\n")
     where = finite_domain(from_arrays("d", [[0]], [[0]], [("a",)], step_limit=9))
     product = jax_product(where, machine, TopK(1), depth=1)

@@ -1,4 +1,4 @@
-"""Windows of several steps: what they pay and where they end, against the machine stepped by hand."""
+"""Windows of several steps: their rewards and ends, compared with manual steps of the machine."""
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ SETTINGS = DQN(
 
 
 class Random(DQNAlgorithm):
-    """Any action, whatever was learnt."""
+    """Random actions."""
 
     def explore(self, _state, _seen, keys):
         return (jax.vmap(lambda key: uniforms(key, 1)[0])(keys) * 2).astype(jnp.int32)
@@ -45,7 +45,8 @@ def past():
 
 
 def by_hand(rows, state, stack):
-    """The same window with the readable machine: the sum, the factor, the configuration, and whether it ended."""
+    """The same window in the readable machine: return, discount, configuration, and whether it
+    ended."""
     now, paid, factor, over = Configuration(state, stack), 0.0, 1.0, False
     for label, reward, cut in zip(
         rows.label.tolist(), rows.reward.tolist(), rows.over.tolist(), strict=True

@@ -1,4 +1,4 @@
-"""Small worlds for deep agents, with what is to be learnt in them known by hand."""
+"""Small worlds for deep agents, with solutions known by hand."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -14,11 +14,14 @@ from pdrm.product.jax_env.jax_product import jax_product
 from pdrm.product.observation import TopK
 
 IDLE = parse("name idle\nevents go\nstack #\nstart u\notherwise stay 0\nu -> u : go, z / z, 0\n")
-"""A machine that pays nothing: the worlds below pay themselves."""
+"""A machine without rewards: the rewards below are those of the worlds."""
 
 
 def cue():
-    """One of two cues is shown, then nothing, twice; then the action that fits the cue pays 1. Without memory: 1/2."""
+    """One of two cues is shown, then nothing, twice.
+
+    The action that fits the cue has reward 1. Without memory: 1/2.
+    """
     # States: cue 0, cue 1, first wait after each, second wait after each, over.
     after = [[2, 2], [3, 3], [4, 4], [5, 5], [6, 6], [6, 6], [6, 6]]
     pays = [[0, 0]] * 4 + [[1, 0], [0, 1], [0, 0]]
@@ -42,7 +45,10 @@ def cue():
 
 
 def target():
-    """A number is shown, and the action (a number too) pays the less the farther it is from it: at best 0."""
+    """A number is shown.
+
+    The reward is the negative distance of the action (a number) from it: at best 0.
+    """
 
     def start(key):
         return uniforms(key, 1)[0] - 0.5, jnp.int32(-1)
@@ -64,7 +70,10 @@ def target():
 
 
 def errand(cells=7, visits=6, step_limit=100):
-    """A row of cells whose ends are to be visited in turn; each visit goes on the stack, and only the last one pays."""
+    """A row of cells whose ends are visited in turn.
+
+    Each visit is pushed, and only the last one has a reward.
+    """
     last = cells - 1
     after = [[max(0, cell - 1), min(last, cell + 1)] for cell in range(cells)]
     label = [
@@ -86,7 +95,7 @@ def errand(cells=7, visits=6, step_limit=100):
 
 
 class Walking(NamedTuple):
-    """Where a walker stands."""
+    """The state of a walker."""
 
     network: Any
     envs: Envs
@@ -94,11 +103,7 @@ class Walking(NamedTuple):
 
 
 class Walker(Algorithm):
-    """Always takes the first action and learns nothing: compiled in no time, for what does not depend on learning."""
-
-    @property
-    def steps_per_iteration(self):
-        return self.settings.n_envs
+    """Always takes the first action without learning. It compiles fast."""
 
     def new_network(self, _rng):
         return jnp.zeros(1)

@@ -1,7 +1,8 @@
-"""A learning algorithm on one product, the environments that it trains in, and the episodes that it is tested by.
+"""A learning algorithm on one product, its training environments, and its evaluation episodes.
 
-An algorithm is frozen settings and pure functions; the caller compiles them and maps them over seeds. Environments are begun,
-stepped together, and restarted one by one as they end. N is the number of environments or episodes.
+An algorithm is frozen settings and pure functions. The caller compiles them and maps them
+over seeds. Environments step together, and each restarts when its episode ends. N is the
+number of environments or episodes.
 """
 
 from __future__ import annotations
@@ -27,24 +28,20 @@ from pdrm.product.jax_env.jax_domain import Key, key_of, make_key
 from pdrm.product.jax_env.jax_product import JaxProduct, ProductState, ProductStep
 
 Carry = Any
-"""The memory of a policy: a tree of arrays, or ()."""
+"""The memory of a policy: a tree of arrays, or () without memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Algorithm(ABC):
-    """PPO, recurrent PPO, DQN or SAC. A state has at least `network`, `envs`, `key` and `timesteps`, over all environments."""
+    """PPO, recurrent PPO, DQN or SAC. A state has at least `network`, `envs`, `key` and
+    `timesteps` (of all environments)."""
 
     product: JaxProduct
     settings: Any
 
-    @property
-    @abstractmethod
-    def steps_per_iteration(self) -> int:
-        """Steps of all environments in an iteration."""
-
     @abstractmethod
     def new_network(self, rng: Rng) -> Any:
-        """The first parameters."""
+        """The initial parameters."""
 
     @abstractmethod
     def begin(self, network: Any, key: Key) -> Any:
@@ -52,13 +49,17 @@ class Algorithm(ABC):
 
     @abstractmethod
     def iterate(self, state: Any) -> Any:
-        """The state after an iteration: collect experience, and learn from it."""
+        """The state after an iteration, which collects experience and learns from it."""
 
     @abstractmethod
     def act(self, network: Any, memory: Carry, seen: Array, start: Array) -> tuple[Carry, Array]:
         """The actions without exploration, and the memories after them.
 
-        seen: [N, observation size]; start: [N], whether an episode begins.
+        Args:
+            network: The parameters.
+            memory: The memories.
+            seen: [N, observation size]
+            start: [N]: True at the start of an episode.
         """
 
     def empty_memory(self, _count: int) -> Carry:
@@ -66,31 +67,35 @@ class Algorithm(ABC):
         return ()
 
 
-# --- Environments of training.
+# --- Training environments.
 
-TO_ACT = 0xA511E9B3
-"""Keeps the keys that actions are drawn with apart from the environment's own."""
+ACTION_SALT = 0xA511E9B3
+"""Makes the keys of actions differ from those of environments."""
 
 
-class Visited(NamedTuple):
-    """Situations met in training, in which episodes can begin."""
+class RestartPool(NamedTuple):
+    """Situations of earlier training steps, in which episodes can start."""
 
-    state: ProductState  # [ROOM]: the last one met, for each environment state, machine state and height of the stack
-    known: Array  # [ROOM]: whether there is one
+    state: ProductState  # [RESTART_POOL_SIZE]: the last for each environment state, machine state and stack height
+    known: Array  # [RESTART_POOL_SIZE]: True if there is one
 
 
 class Envs(NamedTuple):
     """All environments, [N] each."""
 
     state: ProductState
-    ended: Array  # the number of episodes that ended so far
-    cut_off: Array  # the number of those that a full stack truncated
-    fault: Array  # the highest status so far that stops training: UNDEFINED; OVERFLOW or FINISHED as an episode begins
-    visited: Visited | None = None  # where episodes can begin in addition to the start
+    ended: Array  # ended episodes so far
+    cut_off: Array  # ended episodes that a full stack truncated
+    fault: Array  # the highest status so far that stops training: UNDEFINED, or OVERFLOW or FINISHED at a start
+    visited: RestartPool | None = None  # None without restarts
 
 
 def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool = False) -> Envs:
-    """All at their start; staggered ones at clocks spread over the step limit. With restarts they keep the situations that they meet."""
+    """Environments at their start.
+
+    With `staggered`, their clocks are spread over the step limit. With `restarts`, they record
+    situations.
+    """
     numbers = jnp.arange(settings.n_envs)
     state, _, status = jax.vmap(product.begin)(key_of(key, numbers))
     if settings.staggered:
@@ -100,89 +105,104 @@ def begin_envs(product: JaxProduct, settings: Deep, key: Key, *, restarts: bool 
     envs = Envs(state, none, none, status)
     if not restarts:
         return envs
-    first = jax.tree.map(lambda part: jnp.broadcast_to(part[0], (ROOM, *part.shape[1:])), state)
-    return envs._replace(visited=Visited(first, jnp.zeros(ROOM, jnp.bool_)))
+    first = jax.tree.map(
+        lambda part: jnp.broadcast_to(part[0], (RESTART_POOL_SIZE, *part.shape[1:])), state
+    )
+    return envs._replace(visited=RestartPool(first, jnp.zeros(RESTART_POOL_SIZE, jnp.bool_)))
 
 
 def action_keys(envs: Envs) -> Key:
     """[N]: a key for each environment's next action."""
-    return key_of(envs.state.key ^ jnp.uint32(TO_ACT), envs.state.clock)
+    return key_of(envs.state.key ^ jnp.uint32(ACTION_SALT), envs.state.clock)
 
 
-class Stepped(NamedTuple):
-    """A step of all, [N] each."""
+class EnvStep(NamedTuple):
+    """A step of all environments, [N] each."""
 
-    envs: Envs  # after it, ended ones restarted
-    last: ProductState  # after it, before ended ones were restarted
+    envs: Envs  # after it, with new episodes for those that ended
+    last: ProductState  # after it, before new episodes start
     outcome: ProductStep
-    over: Array  # whether the episode ended
+    over: Array  # True if the episode ended
 
 
-def step_envs(product: JaxProduct, envs: Envs, action: Array, restarts: Number = 0.0) -> Stepped:
-    """One action for each, [N] or [N, action size]. restarts: the share of episodes that begin in situations of earlier ones."""
+def step_envs(product: JaxProduct, envs: Envs, action: Array, restarts: Number = 0.0) -> EnvStep:
+    """Take one action in each environment.
+
+    Args:
+        product: The product.
+        envs: The environments.
+        action: [N], or [N, action size].
+        restarts: The share of episodes that start in situations of earlier ones.
+    """
     last, outcome = jax.vmap(product.step)(envs.state, action)
     over = outcome.terminated | outcome.truncated
-    state, _, begun = jax.vmap(product.renew)(last, over)
+    state, _, start_status = jax.vmap(product.renew)(last, over)
     visited = envs.visited
     if visited is not None:
-        visited = note_visits(visited, last, over)
-        elsewhere = over & visited.known.any() & (draw_shares(state.key, RESTART) < restarts)
-        state = jax.vmap(select)(elsewhere, draw_visited(visited, state), state)
-        begun = jnp.where(elsewhere, OK, begun)
+        visited = record_situations(visited, last, over)
+        is_restart = (
+            over & visited.known.any() & (draw_uniforms(state.key, RESTART_SALT) < restarts)
+        )
+        state = jax.vmap(select)(is_restart, draw_situations(visited, state), state)
+        start_status = jnp.where(is_restart, OK, start_status)
     undefined = jnp.where(outcome.status == UNDEFINED, UNDEFINED, OK)
     after = Envs(
         state,
         envs.ended + over,
         envs.cut_off + (outcome.truncated & (outcome.status == OVERFLOW)),
-        jnp.maximum(envs.fault, jnp.maximum(begun, undefined)),
+        jnp.maximum(envs.fault, jnp.maximum(start_status, undefined)),
         visited,
     )
-    return Stepped(after, last, outcome, over)
+    return EnvStep(after, last, outcome, over)
 
 
-# --- Beginning in situations of earlier episodes.
+# --- Restarts: episodes that start in situations of earlier ones.
 
-HEIGHTS = 32
-"""The highest stack of a situation that is kept."""
-ROOM = 4_096
-"""Situations that are kept. If there are more, they share places."""
-SLOTS = 8
-"""Situations kept for each machine state and height if states are not numbered."""
-RESTART = 0x4E570000
-"""Keeps the keys of restarts apart from those of the episode."""
+MAX_RESTART_HEIGHT = 32
+"""Maximum stack height of a recorded situation."""
+RESTART_POOL_SIZE = 4_096
+"""Maximum number of recorded situations. Further ones overwrite others."""
+RESTARTS_PER_STATE = 8
+"""Recorded situations per machine state and stack height, if states are not numbers."""
+RESTART_SALT = 0x4E570000
+"""Makes the keys of restarts differ from those of the episode."""
 
 
-def note_visits(visited: Visited, met: ProductState, over: Array) -> Visited:
-    """Keep the situations that were met, [N], unless the episode is over."""
-    machine, numbers = met.configuration, jnp.arange(len(over))
-    numbered = isinstance(met.environment, Array) and met.environment.ndim == 1
-    where = met.environment if numbered else key_of(met.key, met.clock) % SLOTS
+def record_situations(visited: RestartPool, met: ProductState, over: Array) -> RestartPool:
+    """Record situations, [N], except of episodes that are over."""
+    machine = met.configuration
+    numbers = jnp.arange(len(over))
+    is_numbered = isinstance(met.environment, Array) and met.environment.ndim == 1
+    env_state = met.environment
+    if not is_numbered:
+        env_state = key_of(met.key, met.clock) % RESTARTS_PER_STATE
     key = key_of(machine.state.astype(jnp.uint32), machine.height)
-    place = (key_of(key, where) % ROOM).astype(jnp.int32)
-    place = jnp.where(over | (machine.height > HEIGHTS), ROOM, place)
-    # One for each place: otherwise the order of writing would matter.
-    last = jnp.full(ROOM + 1, -1).at[place].max(numbers)
-    place = jnp.where(last[place] == numbers, place, ROOM)
+    slot = (key_of(key, env_state) % RESTART_POOL_SIZE).astype(jnp.int32)
+    skipped = over | (machine.height > MAX_RESTART_HEIGHT)
+    slot = jnp.where(skipped, RESTART_POOL_SIZE, slot)
+    # At most one situation for each slot: otherwise the order of writing would matter.
+    last = jnp.full(RESTART_POOL_SIZE + 1, -1).at[slot].max(numbers)
+    slot = jnp.where(last[slot] == numbers, slot, RESTART_POOL_SIZE)
 
-    kept: Visited = jax.tree.map(
-        lambda old, new: old.at[place].set(new, mode="drop"),
+    recorded: RestartPool = jax.tree.map(
+        lambda old, new: old.at[slot].set(new, mode="drop"),
         visited,
-        Visited(met, jnp.ones_like(over)),
+        RestartPool(met, jnp.ones_like(over)),
     )
-    return kept
+    return recorded
 
 
-def draw_visited(visited: Visited, begun: ProductState) -> ProductState:
-    """[N]: situations that were met, drawn uniformly with the keys of episodes that have just begun."""
+def draw_situations(visited: RestartPool, started: ProductState) -> ProductState:
+    """[N]: recorded situations, drawn uniformly with the keys of new episodes."""
     count = jnp.cumsum(visited.known)
-    drawn = (draw_shares(begun.key, RESTART + 1) * count[-1]).astype(jnp.int32)
-    place = jnp.searchsorted(count, jnp.minimum(drawn, count[-1] - 1) + 1)
-    there = take(visited.state, place)
-    return there._replace(key=begun.key, clock=jnp.zeros_like(there.clock))
+    drawn = (draw_uniforms(started.key, RESTART_SALT + 1) * count[-1]).astype(jnp.int32)
+    slot = jnp.searchsorted(count, jnp.minimum(drawn, count[-1] - 1) + 1)
+    situation = take(visited.state, slot)
+    return situation._replace(key=started.key, clock=jnp.zeros_like(situation.clock))
 
 
-def draw_shares(keys: Key, number: int) -> Array:
-    """[N]: a number from 0 to below 1 for each key."""
+def draw_uniforms(keys: Key, number: int) -> Array:
+    """[N]: a number in [0, 1) for each key."""
     return draw_numbers(key_of(keys, number), 1)[:, 0]
 
 
@@ -190,7 +210,7 @@ def draw_shares(keys: Key, number: int) -> Array:
 
 
 def scale_reward(settings: Deep, reward: Array) -> Array:
-    """Rewards as the networks see them."""
+    """Rewards in the scale of the networks."""
     if settings.reward_scale is not None:
         reward = reward * settings.reward_scale
     if settings.reward_clip is None:
@@ -198,26 +218,26 @@ def scale_reward(settings: Deep, reward: Array) -> Array:
     return jnp.clip(reward, -settings.reward_clip, settings.reward_clip)
 
 
-# --- Test episodes: a policy without exploration, its raw returns, lengths and the machine's last states.
+# --- Evaluation episodes.
 
-TESTS = 0x7E57
-"""Keeps the keys of evaluations apart from those of training."""
+EVALUATION_SALT = 0x7E57
+"""Makes the keys of evaluations differ from those of training."""
 
 
 class Episodes(NamedTuple):
     """Results of evaluation episodes, [N] each."""
 
     returns: Array
-    discounted: Array  # rewards before the first action, and for it, count in full
+    discounted: Array  # rewards before and for the first action are not discounted
     steps: Array
     ends: Array  # the machine's last state
-    truncated: Array  # whether a limit ended it
-    cut_off: Array  # whether that was a full stack
+    truncated: Array  # True if a limit ended it
+    cut_off: Array  # True if that was a full stack
     fault: Array  # as in `Envs`
     over: Array
 
     def read(self, machine: PushdownRewardMachine) -> EvaluationResult:
-        """The evaluation; the machine names the last states."""
+        """The evaluation, with the names of the machine's states."""
         names = np.array((*machine.states, *machine.final))
         return EvaluationResult(
             round_sums(self.returns, SINGLE),
@@ -232,12 +252,12 @@ class Episodes(NamedTuple):
 FAULTS: dict[int, tuple[type[PdrmError], str, str]] = {
     UNDEFINED: (
         UndefinedMove,
-        "the machine met a label for which it has no rule, and says `otherwise error`",
+        "the machine read a label for which it has no rule (`otherwise error`)",
         "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine",
     ),
     OVERFLOW: (
         BadSetting,
-        "the stack that an episode begins with does not fit the depth",
+        "the stack at the start of an episode does not fit the depth",
         "a larger depth",
     ),
     FINISHED: (
@@ -248,24 +268,26 @@ FAULTS: dict[int, tuple[type[PdrmError], str, str]] = {
 }
 
 
-def check_followed(fault: Array) -> None:
-    """Raise if the machine could not follow: compiled code cannot raise, so it keeps the highest status."""
-    worst = int(fault.max())
-    if worst != OK:
-        kind, said, fix = FAULTS[worst]
-        raise kind(said, fix=fix)
+def check_status(fault: Array) -> None:
+    """Raise the error of the highest status. Compiled code cannot raise."""
+    status = int(fault.max())
+    if status != OK:
+        kind, message, fix = FAULTS[status]
+        raise kind(message, fix=fix)
 
 
 Playing = tuple[ProductState, Carry, Episodes]
 
 
 def play(algorithm: Algorithm, network: Any, seed: Array | int, episodes: int) -> Episodes:
-    """Episodes side by side, each up to its end or the limit."""
-    product, key = algorithm.product, key_of(make_key(seed), TESTS)
-    state, paid, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
-    none = jnp.zeros(episodes, jnp.bool_)
-    first = Episodes(paid, paid, state.clock, state.configuration.state, none, none, status, none)
-    fall = jnp.log1p(jnp.asarray(algorithm.settings.discount - 1.0, jnp.float32))
+    """Play episodes in parallel, each to its end or a limit."""
+    product = algorithm.product
+    key = key_of(make_key(seed), EVALUATION_SALT)
+    state, reward, status = jax.vmap(product.begin)(key_of(key, jnp.arange(episodes)))
+    no = jnp.zeros(episodes, jnp.bool_)
+    ends = state.configuration.state
+    first = Episodes(reward, reward, state.clock, ends, no, no, status, no)
+    log_discount = jnp.log1p(jnp.asarray(algorithm.settings.discount - 1.0, jnp.float32))
 
     def step(playing: Playing) -> Playing:
         state, memory, before = playing
@@ -274,11 +296,11 @@ def play(algorithm: Algorithm, network: Any, seed: Array | int, episodes: int) -
             network, memory, jax.vmap(product.observe)(state), clock == 0
         )
         state, outcome = jax.vmap(product.step)(state, action)
-        # The power of the discount, closer than that of a rounded one.
-        counts = jnp.where(clock == 0, 1.0, jnp.exp(clock * fall))
+        # More exact than a power of the discount in single precision.
+        weight = jnp.where(clock == 0, 1.0, jnp.exp(clock * log_discount))
         after = Episodes(
             before.returns + outcome.reward,
-            before.discounted + outcome.reward * counts,
+            before.discounted + outcome.reward * weight,
             state.clock,
             state.configuration.state,
             outcome.truncated,

@@ -1,4 +1,5 @@
-"""Films of trained policies as an animated GIF or one picture; and episodes in environments that draw themselves, with the machine's stack."""
+"""Films of trained policies: animated GIFs or single pictures of episodes in WaterWorld and in
+environments that render, with the machine's stack."""
 
 from __future__ import annotations
 
@@ -16,29 +17,29 @@ from pdrm.learning.evaluation import play_policy
 from pdrm.learning.protocol import Policy
 
 COLOURS = 32
-"""Of a film."""
+"""The number of colours of a film."""
 
 
 def film_run(
     policy: Policy, env: Any, seed: int, every: int
 ) -> tuple[list[Pixels], dict[str, Any]]:
-    """An episode's pictures in WaterWorld or in an environment that renders, one every few steps, and how it went."""
+    """Pictures of an episode in an environment that renders, and the episode's summary."""
     bare = env.unwrapped
     in_water = isinstance(bare, WaterEnv)
     if not in_water and env.render_mode != "rgb_array":
         fix = 'an environment made with render_mode="rgb_array" is filmed; run.episode() has every step'
-        raise DoesNotApply("the environment does not draw itself", fix=fix)
+        raise DoesNotApply("the environment does not render pictures", fix=fix)
     pictures: list[Pixels] = []
 
     def draw(steps: int, over: bool) -> None:
         if steps % every and not over:
             return
-        here = env.configuration
-        note = [f"step {steps}", here.state]
+        configuration = env.configuration
+        note = [f"step {steps}", configuration.state]
         if in_water:
-            picture = draw_water(bare.world, bare.state, note, here.stack)
+            picture = draw_water(bare.world, bare.state, note, configuration.stack)
         else:
-            picture = draw_frame(env.render(), note, here.stack)
+            picture = draw_frame(env.render(), note, configuration.stack)
         pictures.append(picture)
 
     (episode,) = play_policy(env, policy, 1, seed, draw)
@@ -46,7 +47,10 @@ def film_run(
 
 
 def save_film(path: Path, pictures: list[Pixels], milliseconds: int) -> None:
-    """Write an animated GIF, or the last picture if the path ends in .png; whole or not at all."""
+    """Write an animated GIF, or the last picture if the path ends in .png.
+
+    Files are written atomically.
+    """
     buffer = io.BytesIO()
     if path.suffix == ".png":
         Image.fromarray(pictures[-1]).save(buffer, "PNG", optimize=True)

@@ -1,23 +1,22 @@
-"""The learner of a network: one of several runs that JAX trains side by side."""
+"""The learner of a network, one of several runs that JAX trains side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import jax
 
-from pdrm.files import Arrays, Fingerprint
+from pdrm.files import Arrays
 from pdrm.learning.agents import Deep
 from pdrm.learning.deep.deep_policy import DeepPolicy
 from pdrm.learning.deep.deep_training import DeepTraining, train_together
 from pdrm.learning.deep.networks import load_arrays, take, tree_arrays
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
+from pdrm.learning.settings import JsonObject
 from pdrm.task import Task
 
 
-def begin_networks(
+def start_networks(
     tasks: Sequence[Task], agents: Sequence[Deep], seeds: Sequence[int]
 ) -> list[NetworkLearner]:
     """The learners of runs that have one `batch_key`, before their first step."""
@@ -26,10 +25,15 @@ def begin_networks(
 
 
 class NetworkLearner(BuiltInLearner):
-    """One of several runs that are trained side by side: the first that is asked advances, or evaluates, them all."""
+    """One of several runs that are trained side by side.
+
+    The first call advances (or evaluates) all of them.
+    """
 
     def __init__(self, training: DeepTraining, run: int, task: Task) -> None:
-        self.training, self.run, self.task = training, run, task
+        self.training = training
+        self.run = run
+        self.task = task
 
     @property
     def steps(self) -> int:
@@ -42,22 +46,26 @@ class NetworkLearner(BuiltInLearner):
         return int(self.training.ended[self.run])
 
     def advance(self, until: Until, /) -> None:
-        """Train all until then, in whole iterations, but never past the agent's `total_timesteps`."""
-        algorithm = self.training.algorithm
-        total = algorithm.settings.total
-        left = min(until.steps or total, total) - self.steps
-        if left > 0:
-            self.training.iterate(-(-left // algorithm.steps_per_iteration))
+        """Train all runs in whole iterations, but not beyond the agent's `total_timesteps`."""
+        settings = self.training.algorithm.settings
+        steps = min(until.steps or settings.total, settings.total) - self.steps
+        if steps > 0:
+            self.training.iterate(-(-steps // settings.steps_per_iteration))
 
-    def policy(self, about: dict[str, Any] | None = None) -> DeepPolicy:
-        """The network as it stands. about: JSON values that are saved with it."""
-        training, run = self.training, self.run
-        own = {name: float(values[run]) for name, values in training.numbers.items()}
+    def policy(self, about: JsonObject | None = None) -> DeepPolicy:
+        """The present policy.
+
+        Args:
+            about: JSON values that are saved with it.
+        """
+        training = self.training
+        run = self.run
+        numbers = {name: float(values[run]) for name, values in training.numbers.items()}
         network = take(training.state.network, run)
-        return DeepPolicy(training.algorithm_of(own), network, about or {}, self.task.domain)
+        return DeepPolicy(training.algorithm_of(numbers), network, about or {}, self.task.domain)
 
     def test(self, episodes: int, _seed: int, /) -> EvaluationResult:
-        """Episodes without exploration; the same starts for all runs."""
+        """Episodes without exploration, with the same starts for all runs."""
         played = take(self.training.test(episodes), self.run)
         return played.read(self.task.pushdown)
 
@@ -66,16 +74,13 @@ class NetworkLearner(BuiltInLearner):
         return tree_arrays(take(self.training.state, self.run))
 
     def load(self, arrays: Arrays, /) -> None:
-        """Continue from there; the runs side by side must all be loaded."""
-        training, run = self.training, self.run
+        """Continue from a saved state. All runs side by side must be loaded."""
+        training = self.training
+        run = self.run
         loaded = load_arrays(arrays, take(training.state, run))
         training.state = jax.tree.map(
             lambda parts, part: parts.at[run].set(part), training.state, loaded
         )
-
-    def save_policy(self, path: Path, about: dict[str, Any]) -> Fingerprint:
-        """Write the network."""
-        return self.policy(about).save(path)
 
     def facts(self) -> dict[str, float]:
         """The share of training episodes that a full stack truncated."""

@@ -1,12 +1,15 @@
-"""Experience of off-policy agents (DQN, SAC): a replay buffer of labelled transitions, and counterfactuals made from it (Section 6).
+"""Experience of off-policy agents (DQN, SAC): a replay buffer of labelled transitions, and
+counterfactuals made from it (Section 6).
 
-The buffer holds what the environment did and where the machine stood, not what was observed. So a sampled transition can be
-seen with any other configuration of the machine: counterfactual experience is made when sampling, and memory does not grow.
+The buffer contains the environment's transitions and the machine's configurations, not
+observations. So a sampled transition can be replayed with any other configuration:
+counterfactuals are made when sampling, and need no memory.
 
-For a k-policy a stack matters only through its top symbols (`relevant_depth`): those that the steps of a window can pop,
-and what is seen or looked at below them. So the stacks observed so far are kept as a table of such tops, and a counterfactual
-is any machine state that is not final with any of them. If a window is too long for that, it ends before it would look
-deeper than what is kept. `sb3` makes the same choice for Stable-Baselines3.
+For a k-policy, only the top symbols of a stack matter (`relevant_depth`): those that the
+steps of a window can pop, and those below them that it sees or that the machine looks at. So
+the buffer has a table of observed tops. A counterfactual is any machine state that is not
+final with any of these tops. If a window is too long for that, it ends before it would look
+deeper than the recorded symbols. `sb3` does the same for Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -27,68 +30,72 @@ from pdrm.product.jax_env.jax_product import JaxMachine, PackedConfiguration
 
 
 class Row(NamedTuple):
-    """A labelled transition; in the buffer [capacity, N, ...], written round and round, one per step for each environment."""
+    """A labelled transition.
 
-    before: Array  # the domain's observation, without the machine's
+    The ring buffer, [capacity, N, ...], has one row per step and environment.
+    """
+
+    before: Array  # the observation of the domain, without the machine
     action: Array
     after: Array
     label: Array
-    reward: Array  # the environment's own
-    terminated: Array  # whether the environment itself ended there (truncation does not count)
-    over: Array  # whether the episode ended there, for whatever reason
-    configuration: PackedConfiguration  # the machine's, before
+    reward: Array  # of the environment
+    terminated: Array  # True if the environment ended (not if it was truncated)
+    over: Array  # True if the episode ended for any reason
+    configuration: PackedConfiguration  # of the machine, before the step
 
 
-# --- The experience of a window, with the machine in any configuration at its start.
+# --- The experience of a window that starts in any configuration of the machine.
 
 
 class Experience(NamedTuple):
-    """Rows for an agent without knowledge of machines, [B, ...]."""
+    """Rows for an agent that does not know of machines, [B, ...]."""
 
     seen: Array
     action: Array
-    reward: Array  # of up to `n_steps` steps, as the networks see it, discounted and summed
-    following: Array  # what is seen after them
+    reward: Array  # the scaled, discounted return of up to `n_steps` steps
+    following: Array  # the observation after them
     terminated: Array
     discount: Array  # γ to the number of these steps
-    weight: Array  # 0 if the machine has no move or its stack is full: nothing is learnt then
+    weight: Array  # 0 if the machine has no move or its stack is full
 
     def target(self, value: Array) -> Array:
         """[B]: the critic's target, given the values of the next observations."""
         return self.reward + self.discount * jnp.where(self.terminated, 0, value)
 
 
-class Within(NamedTuple):
-    """The state within a window."""
+class WindowCarry(NamedTuple):
+    """The state in a window."""
 
     configuration: PackedConfiguration
-    after: Array
-    reward: Array
-    discount: Array
+    after: Array  # the observation of the domain
+    reward: Array  # the return so far
+    discount: Array  # of the next reward
     terminated: Array
-    going: Array
+    going: Array  # False after the end of the window
     weight: Array
 
 
-# --- Counterfactuals: windows replayed with other machine states and with tops of stacks that were observed.
+# --- Counterfactuals: windows with other machine states and observed tops of stacks.
 
 MAX_TOPS = 100_000
-"""Tops of stacks for one step; more are refused."""
+"""Maximum number of different tops for one step."""
 MANY_TOPS = 10_000
-"""Tops for several steps; beyond, windows are shortened. The table is searched at every update."""
+"""Maximum number of different tops for several steps. With more, windows become shorter. The
+table is searched at every update."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tops:
-    """The tops of stacks that can be told apart, numbered: symbols as digits, the topmost the lowest."""
+    """The different tops of stacks, numbered with symbols as digits, the topmost one first."""
 
     machine: JaxMachine
-    symbols: int  # kept of a stack
-    needed: int  # of them must be left for one more step
+    symbols: int  # recorded symbols of a stack
+    needed: int  # symbols that one step needs
 
     @property
     def count(self) -> int:
-        """Their number."""
+        """The number of different tops."""
         return int(self.machine.symbols**self.symbols)
 
     def number(self, configuration: PackedConfiguration) -> Array:
@@ -98,45 +105,53 @@ class Tops:
         return (digits * values).sum()
 
     def pack(self, state: Array, number: Array) -> PackedConfiguration:
-        """The state with the stack of that number (and nothing below)."""
+        """The configuration of a machine state with the stack of a number."""
         base = self.machine.symbols
         return self.machine.pack(state, number // base ** np.arange(self.symbols) % base)
 
     def least(self, configuration: PackedConfiguration) -> Array:
-        """Symbols that a stack made from a number must have for one more step: none if it is the whole stack that was
-        observed, not the top of a higher one."""
-        whole = (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
-        return jnp.where(whole, 0, self.needed)
+        """Symbols that a stack made from a number must have for one more step.
+
+        None if it is the whole observed stack, and not the top of a higher one.
+        """
+        is_whole = (configuration.height < self.symbols) | (self.symbols >= self.machine.depth)
+        return jnp.where(is_whole, 0, self.needed)
 
     def note(self, observed: Array, configurations: PackedConfiguration) -> Array:
-        """The table [tops] of those observed, with the stacks of these configurations [N]."""
+        """The table [tops] of observed tops after these configurations [N]."""
         return observed.at[jax.vmap(self.number)(configurations)].set(True)
 
 
 def choose_symbols(
     machine: PushdownRewardMachine, k: int, depth: int, steps: int
 ) -> tuple[int, int]:
-    """The symbols of a stack that are kept for counterfactual windows of several steps, and those of them that one step needs."""
-    needed, whole = (relevant_depth(machine, k, several) for several in (1, steps))
-    things = 1 + len(machine.stack)
-    if needed is None or whole is None or things ** min(needed, depth) > MAX_TOPS:
-        fault = "the tops of stacks that one step may look at are too many to keep"
+    """The numbers of symbols to record for windows, and that one step needs."""
+    needed = relevant_depth(machine, k)
+    wanted = relevant_depth(machine, k, steps)
+    base = 1 + len(machine.stack)
+    if needed is None or wanted is None or base ** min(needed, depth) > MAX_TOPS:
+        fault = "one step can look at too many different tops of stacks"
         raise BadSetting(fault, fix="a smaller k, or counterfactuals=0")
-    kept = min(needed, depth)
-    while kept < min(whole, depth) and things ** (kept + 1) <= MANY_TOPS:
-        kept += 1
-    return kept, needed
+    recorded = min(needed, depth)
+    while recorded < min(wanted, depth) and base ** (recorded + 1) <= MANY_TOPS:
+        recorded += 1
+    return recorded, needed
 
 
 def sample_windows(replay: Row, written: Array, key: Array, count: int, length: int) -> Row:
-    """Windows of consecutive rows [count, length, ...], uniformly, with replacement.
+    """[count, length, ...]: windows of consecutive rows, drawn uniformly with replacement.
 
-    written: how often each environment's rows were; key: of `jax.random`.
+    Args:
+        replay: The buffer.
+        written: The number of rows written for each environment.
+        key: A key of `jax.random`.
+        count: The number of windows.
+        length: Their length.
     """
     capacity, envs = replay.label.shape
-    which, env = jax.random.split(key)
+    row_key, env_key = jax.random.split(key)
     filled = jnp.minimum(written, capacity)
-    first = jax.random.randint(which, (count, 1), 0, jnp.maximum(filled - length + 1, 1))
-    place = (written - filled + first + jnp.arange(length)) % capacity
-    column = jax.random.randint(env, (count, 1), 0, envs)
-    return take(replay, (place, column))
+    first = jax.random.randint(row_key, (count, 1), 0, jnp.maximum(filled - length + 1, 1))
+    row = (written - filled + first + jnp.arange(length)) % capacity
+    env = jax.random.randint(env_key, (count, 1), 0, envs)
+    return take(replay, (row, env))

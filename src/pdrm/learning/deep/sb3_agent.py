@@ -1,6 +1,7 @@
-"""Agents of Stable-Baselines3 and sb3-contrib by name: `pdrm.SB3("PPO")` is an agent like any other.
+"""Agents of Stable-Baselines3 and sb3-contrib by name: `pdrm.SB3("PPO")` is an agent like any
+other.
 
-It trains on `task.env(k)`. Its parameters are kept as arrays; a run that was stopped begins again.
+It trains on `task.env(k)`. Its parameters are saved as arrays. A stopped run starts again.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ class SB3:
 
     Args:
         algorithm: Its name, such as `"PPO"` or `"RecurrentPPO"`.
-        policy: The name of its policy. If it begins with `Mlp`, observations are flat vectors.
+        policy: The name of its policy. If it starts with `Mlp`, observations are flat vectors.
         k: Stack symbols that the policy sees.
         total_timesteps: Environment steps of training.
-        test_every: Steps between two evaluations (default: a twentieth of all).
+        test_every: Steps between two evaluations (default: a twentieth of the total).
         test_episodes: Episodes per evaluation.
         options: Other arguments of the algorithm.
 
@@ -56,21 +57,25 @@ class SB3:
         if algorithm not in NAMES:
             fault = f"Stable-Baselines3 has no algorithm `{algorithm}`"
             raise UnknownAgent(fault, fix=did_you_mean(str(algorithm), NAMES))
-        self.algorithm, self.policy, self.k = algorithm, policy, k
-        self.total_timesteps, self.test_every = total_timesteps, test_every
-        self.test_episodes, self.options = test_episodes, options
+        self.algorithm = algorithm
+        self.policy = policy
+        self.k = k
+        self.total_timesteps = total_timesteps
+        self.test_every = test_every
+        self.test_episodes = test_episodes
+        self.options = options
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> SB3:
-        """The agent with these fields."""
-        own = dict(fields)
-        options = own.pop("options")
-        return cls(**own, **options)
+        """The agent with these fields, from the record of a run."""
+        arguments = dict(fields)
+        options = arguments.pop("options")
+        return cls(**arguments, **options)
 
     def __repr__(self) -> str:
-        said = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         policy = "" if self.policy == "MultiInputPolicy" else f", {self.policy!r}"
-        return f"SB3({self.algorithm!r}{policy}, k={self.k}{said})"
+        return f"SB3({self.algorithm!r}{policy}, k={self.k}{options})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SB3) and vars(self) == vars(other)
@@ -80,11 +85,11 @@ class SB3:
 
     @property
     def name(self) -> str:
-        """The algorithm, as tables show it."""
+        """The name of the algorithm in tables."""
         return f"sb3-{self.algorithm.lower()}"
 
     def learner(self, task: Task, seed: int, /) -> SB3Model:
-        """Begin a run."""
+        """The learner before its first step."""
         return SB3Model(self, task, seed)
 
     def load_policy(self, task: Task, arrays: Arrays, /) -> SB3Model:
@@ -98,15 +103,16 @@ class SB3:
 
 
 class RolloutBoundary(Exception):
-    """Training can stop here."""
+    """Raised between two rollouts to stop training."""
 
 
 class SB3Model:
-    """A model under way, and its policy as it stands, which acts without exploration."""
+    """A model in training, and its present policy, which acts without exploration."""
 
     def __init__(self, agent: SB3, task: Task, seed: int) -> None:
         shown = task.env(agent.k)
-        self.space, self.is_flat = shown.observation_space, agent.policy.startswith("Mlp")
+        self.space = shown.observation_space
+        self.is_flat = agent.policy.startswith("Mlp")
         env: Any = task.env(agent.k, flatten=True) if self.is_flat else shown
         kind = _find_algorithm(agent.algorithm)
         try:
@@ -115,7 +121,9 @@ class SB3Model:
             fix = f"its policies are {', '.join(kind.policy_aliases)}; settings that pdrm.SB3 does not have are its own arguments"
             fault = f"Stable-Baselines3 refuses {agent}: {describe_fault(error)}"
             raise BadSetting(fault, fix=fix) from error
-        self.network, self.total, self.episodes = self.model.policy, agent.total_timesteps, 0
+        self.network = self.model.policy
+        self.total = agent.total_timesteps
+        self.episodes = 0
         self.reset()
 
     @property
@@ -124,13 +132,13 @@ class SB3Model:
         return int(self.model.num_timesteps)
 
     def advance(self, until: Until, /) -> None:
-        """Train until then, in whole rollouts. Schedules refer to `total_timesteps`."""
+        """Train in whole rollouts. Schedules refer to `total_timesteps`."""
         from stable_baselines3.common.callbacks import BaseCallback
 
         learner = self
 
         class Counting(BaseCallback):
-            """Counts episodes, and stops between two rollouts."""
+            """Count episodes, and stop between two rollouts."""
 
             def _on_rollout_start(self) -> None:
                 if until.reached(learner):
@@ -146,12 +154,13 @@ class SB3Model:
                 self.model.learn(left, callback=Counting(), reset_num_timesteps=False)
 
     def policy(self) -> SB3Model:
-        """The policy as it stands."""
+        """The present policy."""
         return self
 
     def reset(self) -> None:
-        """Forget the state of an LSTM; an episode begins."""
-        self.memory, self.begins = None, np.ones(1, bool)
+        """Reset the state of an LSTM at the start of an episode."""
+        self.memory = None
+        self.episode_start = np.ones(1, bool)
 
     def act(self, observation: Any, _info: Any = None, *, deterministic: bool = True) -> Any:
         """The action."""
@@ -163,9 +172,9 @@ class SB3Model:
         ):
             observation = gymnasium.spaces.unflatten(self.space, observation)
         action, self.memory = self.model.predict(
-            observation, state=self.memory, episode_start=self.begins, deterministic=True
+            observation, state=self.memory, episode_start=self.episode_start, deterministic=True
         )
-        self.begins = np.zeros(1, bool)
+        self.episode_start = np.zeros(1, bool)
         return int(action) if np.ndim(action) == 0 else action
 
     def arrays(self) -> Arrays:
@@ -175,7 +184,6 @@ class SB3Model:
 
 
 def _find_algorithm(name: str) -> Any:
-    ours, others = (
-        load_package(one, "'pdrm[sb3]'") for one in ("stable_baselines3", "sb3_contrib")
-    )
-    return vars(ours).get(name) or vars(others)[name]
+    sb3 = load_package("stable_baselines3", "'pdrm[sb3]'")
+    contrib = load_package("sb3_contrib", "'pdrm[sb3]'")
+    return vars(sb3).get(name) or vars(contrib)[name]

@@ -1,11 +1,12 @@
-"""Policies that tabular agents learn: the table by what the agent sees, how a policy is asked, and how it is saved.
+"""Policies of tabular agents: the table by what the agent sees, how a policy acts, and how it is
+saved.
 
-A table has one row per (environment state, machine state, view of the stack or counters). What a row remembers of the machine's
-memory is a node of a `MemoryTree`. The rows are in order: by machine state, then by the number of the memory, then by environment
-state.
+A table has one row per (environment state, machine state, view of the stack or counters). The
+view is a node of a `MemoryTree`. Rows are sorted by machine state, then by node, then by
+environment state.
 
-A policy's files are arrays in a `.npz` and a description in a `.json` that holds the arrays' fingerprint (`saved_policy` reads
-them). Nothing in them is run when they are read.
+A policy is saved as arrays in a `.npz` file and a description in a `.json` file, which contains the
+arrays' fingerprint. `saved_policy` reads them without running code from the files.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pdrm.domains.finite_domain import FiniteDomain, StateLike
 from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy
 from pdrm.files import Arrays, Fingerprint, encode_arrays, write_policy
 from pdrm.language.loading import parse
+from pdrm.learning.settings import JsonObject
 from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
@@ -35,59 +37,61 @@ if TYPE_CHECKING:
     from pdrm.drawing.rows import Rows
 
 VERSION = 1
-Memory = Sequence[str] | Sequence[int]
+StackOrCounters = Sequence[str] | Sequence[int]
 """A stack, top first, or the values of counters."""
-SeenThere = tuple[int, str, tuple[Any, ...]]
-"""What a row is about: an environment state, a machine state, and what is seen of the memory."""
+RowKey = tuple[int, str, tuple[Any, ...]]
+"""The key of a row: an environment state, a machine state, and the view of the machine's memory."""
 UNSEEN = -1
 
 
-# --- What policies are asked with
+# --- Checks of arguments
 
 
 def number_state(state: Any, domain: FiniteDomain | None) -> int:
-    """The number of an environment state, given as such, or as its domain calls it, if that is known (`FiniteDomain.find_state`)."""
+    """The number of an environment state, which is given as such or by its name in the domain."""
     if domain is not None:
         try:
             return domain.find_state(state)
         except UnknownConfiguration as error:
             raise WrongPolicy(error.message, fix=error.fix) from None
     if isinstance(state, bool) or not isinstance(state, int | np.integer) or state < 0:
-        fault = f"{str(state)[:60]} is not the number of a state, and this policy does not know what its domain calls them"
+        fault = f"{str(state)[:60]} is not the number of a state, and this policy has no domain with names of states"
         fix = "give a number, or the domain: pdrm.learning.load_policy(path, domain)"
         raise WrongPolicy(fault, fix=fix)
     return int(state)
 
 
-def check_there(state: str, memory: Any, states: Sequence[str], kind: Stack | int) -> None:
-    """Raise unless this is a state of the machine, and a stack of these symbols or a value for each counter."""
+def check_configuration(state: str, memory: Any, states: Sequence[str], kind: Stack | int) -> None:
+    """Raise unless this is a machine state with a stack, or with a value per counter."""
     fits = state in states and isinstance(memory, tuple | list)
     if isinstance(kind, int):
         fits = fits and len(memory) == kind
-        fits = fits and all(isinstance(one, int) and one >= 0 for one in memory)
+        fits = fits and all(isinstance(value, int) and value >= 0 for value in memory)
         known = f"the values of its {kind} counters are non-negative integers"
     else:
         fits = fits and all(symbol in kind for symbol in memory)
         known = f"a stack is a tuple of {', '.join(kind)}, the top first"
     if not fits:
-        fault = f"the machine that this was learnt with has no state `{state}` with {memory!r}"
+        fault = f"the machine of this policy has no state `{state}` with {memory!r}"
         raise WrongPolicy(fault, fix=f"its states are {', '.join(states)}; {known}")
 
 
 def refuse_exploring(deterministic: bool) -> None:
-    """Raise if a policy is asked to explore. Stable-Baselines3's policies can, and are told with this argument."""
+    """Raise if `deterministic` is False. Stable-Baselines3's policies have the same argument."""
     if not deterministic:
         fault = "policies of pdrm act without exploration, as if `deterministic=True`"
         fix = "leave `deterministic` out; env.action_space.sample() is a random action"
         raise WrongArguments(fault, fix=fix)
 
 
-# --- The memory of the machine
+# --- Stacks and counters
 
 
 @dataclass(frozen=True, eq=False)
 class MemoryTree:
-    """Stacks, or vectors of counters, as nodes: node 0 is the empty one, every other a symbol on top of its parent.
+    """Stacks or vectors of counters as nodes.
+
+    Node 0 is empty, and any other is a symbol on its parent.
 
     >>> tree, nodes = MemoryTree.of(("#", "A"), [(2, 1), (1,)])
     >>> nodes.tolist(), tree.memory(2), tree.number(("A", "#")), tree.number(("#", "#"))
@@ -97,25 +101,27 @@ class MemoryTree:
     ((1, 7), 2, -1)
     """
 
-    kind: Stack | int  # the stack symbols, numbered from 1 in `symbol`; or the number of counters
-    symbol: npt.NDArray[Any]  # [nodes]: the top symbol (0: none), or the value of a counter
-    parent: npt.NDArray[Any]  # [nodes]: what is below it
+    kind: Stack | int  # the stack symbols, or the number of counters
+    symbol: npt.NDArray[Any]  # [nodes]: the top symbol from 1 (0: none), or a counter
+    parent: npt.NDArray[Any]  # [nodes]: the node below it
 
     @classmethod
     def of(
         cls, kind: Stack | int, memories: Iterable[Sequence[int]]
     ) -> tuple[MemoryTree, npt.NDArray[np.int64]]:
-        """The tree of some memories, as numbers, top first; and the node of each."""
-        symbol, parent, nodes = [0], [0], list[int]()
+        """The tree of some stacks or counters, as numbers, top first; and the node of each."""
+        symbol = [0]
+        parent = [0]
+        nodes = list[int]()
         child: dict[tuple[int, int], int] = {}
         for memory in memories:
             node = 0
-            for one in reversed(memory):
-                if (node, one) not in child:
-                    child[node, one] = len(symbol)
-                    symbol.append(one)
+            for value in reversed(memory):
+                if (node, value) not in child:
+                    child[node, value] = len(symbol)
+                    symbol.append(value)
                     parent.append(node)
-                node = child[node, one]
+                node = child[node, value]
             nodes.append(node)
         return cls(kind, np.array(symbol), np.array(parent)), np.array(nodes, np.int64)
 
@@ -126,25 +132,25 @@ class MemoryTree:
 
     @cached_property
     def _child(self) -> dict[tuple[int, int], int]:
-        """By the node below and the symbol."""
+        """Nodes by parent and symbol."""
         pairs = zip(self.parent.tolist(), self.symbol.tolist(), strict=True)
         return {pair: node for node, pair in enumerate(pairs) if node}
 
     def memory(self, node: int) -> tuple[Any, ...]:
         """The stack of a node, top first, or its counters."""
-        found = []
+        values: list[str | int] = []
         while node:
             symbol = int(self.symbol[node])
-            found.append(symbol if isinstance(self.kind, int) else self.kind[symbol - 1])
+            values.append(symbol if isinstance(self.kind, int) else self.kind[symbol - 1])
             node = int(self.parent[node])
-        return tuple(found)
+        return tuple(values)
 
-    def number(self, memory: Memory) -> int:
+    def number(self, memory: StackOrCounters) -> int:
         """The node of a stack or of counters, or UNSEEN."""
         node = 0
-        one: Any
-        for one in reversed(memory):
-            symbol = int(one) if isinstance(self.kind, int) else self.kind.index(str(one)) + 1
+        value: Any
+        for value in reversed(memory):
+            symbol = int(value) if isinstance(self.kind, int) else self.kind.index(str(value)) + 1
             node = self._child.get((node, symbol), UNSEEN)
         return node
 
@@ -154,14 +160,14 @@ class MemoryTree:
 
 @dataclass(frozen=True, eq=False)
 class PolicyTable:
-    """Rows of values, in order; what was never seen has zeros."""
+    """Rows of values in order. Anything unseen has zeros."""
 
     view: View
-    states: tuple[str, ...]  # the machine states, final ones last, as `machine_state` numbers them
+    states: tuple[str, ...]  # the machine states, final ones last
     memory: MemoryTree
     environment_state: Integers
     machine_state: Integers
-    node: Integers  # [rows]: the view of the memory, by its number in `memory`
+    node: Integers  # [rows]: the view of the stack or counters, in `memory`
     value: Rewards  # [rows, choices]
 
     @classmethod
@@ -173,7 +179,15 @@ class PolicyTable:
         seen: Sequence[npt.NDArray[Any]],
         value: Rewards,
     ) -> PolicyTable:
-        """The table of rows in any order. seen: their environment states, machine states and nodes."""
+        """A table of rows in any order.
+
+        Args:
+            view: The view of the stack.
+            states: The machine states, final ones last.
+            memory: The nodes.
+            seen: The columns environment state, machine state and node.
+            value: The values of each row.
+        """
         env_state, state, node = (column.astype(np.int32) for column in seen)
         order = np.lexsort((env_state, node, state))
         return cls(view, states, memory, env_state[order], state[order], node[order], value[order])
@@ -186,27 +200,29 @@ class PolicyTable:
         """The row of each environment state, machine state and node."""
         columns = self.environment_state, self.machine_state, self.node
         seen = zip(*(column.tolist() for column in columns), strict=True)
-        return {one: row for row, one in enumerate(seen)}
+        return {key: row for row, key in enumerate(seen)}
 
     def values(
-        self, environment_state: int, machine_state: str, memory: Memory
-    ) -> npt.NDArray[np.float64]:
-        """The row for a state and a configuration."""
-        check_there(machine_state, memory, self.states, self.memory.kind)
+        self, environment_state: int, machine_state: str, memory: StackOrCounters
+    ) -> Rewards:
+        """The values for an environment state and a configuration."""
+        check_configuration(machine_state, memory, self.states, self.memory.kind)
         seen: Any = tuple(memory)
         node = self.memory.number(self.view.of(seen))
         row = self._rows.get((environment_state, self.states.index(machine_state), node))
-        found: Rewards = np.zeros(self.value.shape[1]) if row is None else self.value[row]
-        return found
+        if row is None:
+            return np.zeros(self.value.shape[1])
+        values: Rewards = self.value[row]
+        return values
 
-    def seen(self, row: int) -> SeenThere:
-        """The environment state, machine state and memory of a row."""
+    def seen(self, row: int) -> RowKey:
+        """The environment state, machine state and view of a row."""
         memory = self.memory.memory(int(self.node[row]))
         return int(self.environment_state[row]), self.states[int(self.machine_state[row])], memory
 
     def arrays(self, prefix: str) -> Arrays:
-        """The arrays that are saved, under names that begin so; `saved_policy` reads them."""
-        found: Arrays = {
+        """The arrays to save, with names that start with the prefix."""
+        arrays: Arrays = {
             "environment_state": self.environment_state,
             "machine_state": self.machine_state,
             "node": self.node,
@@ -214,7 +230,7 @@ class PolicyTable:
             "parent": self.memory.parent,
             "value": self.value,
         }
-        return {prefix + name: array for name, array in found.items()}
+        return {prefix + name: array for name, array in arrays.items()}
 
 
 class PolicyRow(NamedTuple):
@@ -226,17 +242,17 @@ class PolicyRow(NamedTuple):
 
     environment_state: int
     where: str
-    """The environment's state in words, if the domain is known."""
+    """The environment's state in words, or empty if the domain is not known."""
     machine_state: str
     stack: tuple[Any, ...]
-    """The part of it that is seen, top first; or the values of the counters."""
+    """The visible part of the stack, top first, or the counters."""
     best: str
-    """The action (or option) of highest value, the first of several."""
+    """The action (or option) of highest value (a tie: the first)."""
     values: Mapping[str, float]
-    """Of each action (or option)."""
+    """The value of each action (or option)."""
 
-    def record(self) -> dict[str, Any]:
-        """The row for a frame: a column for the value of each action."""
+    def record(self) -> JsonObject:
+        """The row as a dictionary, with an entry for the value of each action."""
         columns = {name: value for name, value in self._asdict().items() if name != "values"}
         return columns | {f"value_{name}": value for name, value in self.values.items()}
 
@@ -246,37 +262,40 @@ class PolicyRow(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TabularPolicy(ABC):
-    """The part that the policies of all tabular agents share."""
+    """Base class of the policies of tabular agents."""
 
-    about: dict[str, Any]
-    """The run's spec, JSON values only."""
+    about: JsonObject
+    """The run's spec as JSON values."""
     machine_text: str
-    """The machine it was learnt with, as .pdrm text."""
+    """The machine of training, as .pdrm text."""
     actions: tuple[str, ...]
     task: Task | None = field(default=None, kw_only=True)
-    """The task it was learnt for: its domain names the environment's states, and its machine has the stack that environments show. Not
-    kept in a file, but set in `run.policy`."""
+    """The task of training. Its domain names the environment's states, and its machine has the
+    stack that environments show. `run.policy` sets it. A file does not contain it."""
 
     @property
     def domain(self) -> FiniteDomain | None:
-        """The domain it was learnt in, if it is known."""
+        """The domain of training, or None."""
         return None if self.task is None else self.task.finite
 
     @cached_property
     def pushdown(self) -> PushdownRewardMachine:
-        """The machine with the stack that environments show; for a policy over counters, that of its task."""
+        """The machine with the stack that environments show.
+
+        For a policy over counters, that of its task.
+        """
         machine = parse(self.machine_text)
         if isinstance(machine, PushdownRewardMachine):
             return machine
         if self.task is None:
-            fix = "policy.act(state, machine_state, counters), or use run.policy, which knows the run's own machine"
-            fault = "this policy sees counters, and does not know of what stack"
+            fix = "policy.act(state, machine_state, counters), or use run.policy, which has the run's machine"
+            fault = "this policy sees counters, and has no machine with a stack"
             raise WrongPolicy(fault, fix=fix)
         return self.task.pushdown
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number of its rows, or of what else it knows."""
+        """The number of rows, or of known transitions."""
 
     @property
     @abstractmethod
@@ -290,9 +309,9 @@ class TabularPolicy(ABC):
 
     @abstractmethod
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
-    ) -> npt.NDArray[np.float64]:
-        """The value of each choice there. `memory`: the stack, top first, or the counters."""
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
+    ) -> Rewards:
+        """The value of each choice. `memory` is the stack, top first, or the counters."""
 
     def table(self) -> Rows[PolicyRow]:
         """The learnt table, row by row."""
@@ -311,20 +330,20 @@ class TabularPolicy(ABC):
         return Rows(self._height(), make)
 
     def _height(self) -> int:
-        """The number of rows of its table."""
+        """The number of rows of `table`."""
         return len(self)
 
     @abstractmethod
-    def _seen(self, row: int) -> SeenThere:
-        """What a row of its table is about."""
+    def _seen(self, row: int) -> RowKey:
+        """The key of a row of `table`."""
 
     def _choices(self, _machine_state: str) -> Sequence[str]:
-        """The names of what its values are of."""
+        """The names of the choices."""
         return self.actions
 
     @abstractmethod
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        """What is saved: entries of the description for this kind of policy only, and the arrays."""
+    def _saved(self) -> tuple[JsonObject, Arrays]:
+        """The entries of the description for this kind of policy, and the arrays."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self):,} rows, {len(self.actions)} actions, view {self.view}>"
@@ -333,54 +352,59 @@ class TabularPolicy(ABC):
         return self.table()._repr_html_()
 
     def reset(self) -> None:
-        """An episode begins: it remembers nothing, but a loop that serves networks too says so."""
+        """Do nothing: tabular policies without options have no memory."""
         return
 
-    def show(self, here: Configuration) -> tuple[Configuration, str | None]:
-        """The configuration as the policy sees it, and the rule that the option under way brings about, if there is one."""
-        return here, None
+    def show(self, configuration: Configuration) -> tuple[Configuration, str | None]:
+        """The configuration as the policy sees it, and the rule of its option or None."""
+        return configuration, None
 
     def act(
         self,
         observation: object,
         machine_state: str | Mapping[str, Any] | None = None,
-        memory: Memory | None = None,
+        memory: StackOrCounters | None = None,
         *,
         deterministic: bool = True,
     ) -> int:
-        """An action of highest value, the first of several (if nothing was ever seen, the first action).
+        """The action of highest value (a tie, or anything unseen: the first).
 
         Args:
-            observation: As `Task.env` shows it, alone or followed by its `info`; or the environment's state: its number, its
-                name, or its row and column on a grid.
-            machine_state: The machine's state, if an environment's state is given.
-            memory: The stack then, top first. A policy over counters takes the same, or the counters instead of the stack.
-            deterministic: As in Stable-Baselines3; True only, because a policy never explores.
+            observation: An observation of `Task.env`, alone or followed by its `info`. Or the
+                environment's state: its number, its name, or its row and column on a grid.
+            machine_state: The machine's state, after an environment's state.
+            memory: The stack, top first, after an environment's state. A policy over counters also
+                accepts the counters.
+            deterministic: As in Stable-Baselines3. Only True, because a policy never explores.
         """
         refuse_exploring(deterministic)
         if isinstance(machine_state, str) and memory is not None:
             return self._choose(observation, machine_state, memory)
         return self._choose(*self._locate(observation, machine_state))
 
-    def _choose(self, env_state: Any, state: str, memory: Memory) -> int:
-        """The action there."""
+    def _choose(self, env_state: Any, state: str, memory: StackOrCounters) -> int:
+        """The action for an environment state and a configuration."""
         return int(np.argmax(self.values(env_state, state, memory)))
 
-    def _locate(self, observation: Any, info: object) -> tuple[Any, str, Memory]:
-        """The environment state, machine state and stack that an observation shows, or its `info`."""
-        machine, domain, view = self.pushdown, self.domain, self.view
-        states, size = (*machine.states, *machine.final), None if domain is None else domain.states
+    def _locate(self, observation: Any, info: object) -> tuple[Any, str, StackOrCounters]:
+        """The environment state, machine state and stack in an observation or its `info`."""
+        machine = self.pushdown
+        domain = self.domain
+        view = self.view
+        states = (*machine.states, *machine.final)
+        size = None if domain is None else domain.states
         seen = read_observation(observation, states, machine.stack, size)
         if isinstance(info, Mapping):
-            told = info["machine"]
-            return observation if seen is None else seen.observation, told["state"], told["stack"]
-        k, enough = 'k="full", depth=32', False
-        if isinstance(view, TopK):
-            k, enough = f"k={view.k}", seen is not None and len(seen.stack) >= view.k
-        if seen is not None and (seen.whole or enough):
-            return seen.observation, seen.state, seen.stack
+            record = info["machine"]
+            env_state = observation if seen is None else seen.observation
+            return env_state, record["state"], record["stack"]
+        if seen is not None:
+            is_enough = isinstance(view, TopK) and len(seen.stack) >= view.k
+            if seen.whole or is_enough:
+                return seen.observation, seen.state, seen.stack
+        k = f"k={view.k}" if isinstance(view, TopK) else 'k="full", depth=32'
         fault = f"{str(observation)[:60]} does not show all that this policy sees"
-        fix = f"hand it what task.env({k}) shows, or policy.act(0, {states[0]!r}, ({machine.stack[0]!r},)): state, machine state, stack"
+        fix = f"give it an observation of task.env({k}), or policy.act(0, {states[0]!r}, ({machine.stack[0]!r},)): state, machine state, stack"
         raise WrongPolicy(fault, fix=fix)
 
     def check_domain(self, domain: FiniteDomain) -> None:
@@ -391,12 +415,12 @@ class TabularPolicy(ABC):
 
     def save(self, path: str | Path) -> Fingerprint:
         """Write `path` (.npz) and its description (.json); return the fingerprint of the arrays."""
-        own, arrays = self._saved()
+        kind, arrays = self._saved()
         data = encode_arrays(arrays)
         description = {
             "pdrm_policy": VERSION,
             "view": str(self.view),
-            **own,
+            **kind,
             "actions": self.actions,
             "machine": self.machine_text,
             "sha256": Fingerprint.of(data).sha256,
@@ -407,11 +431,13 @@ class TabularPolicy(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QPolicy(TabularPolicy):
-    """The policy of Q-learning or CpRM, over a stack or over counters: one value per action for each (environment state,
-    machine state, view) that was seen."""
+    """The policy of Q-learning or CpRM, over a stack or over counters.
+
+    It has one value per action for each visited (environment state, machine state, view).
+    """
 
     q_table: PolicyTable
-    """[rows, actions]: the value of each action; of a hierarchical policy [rows, options], that of each option."""
+    """[rows, actions]: the value of each action. For a hierarchical policy [rows, options]."""
 
     def __len__(self) -> int:
         return len(self.q_table)
@@ -425,79 +451,92 @@ class QPolicy(TabularPolicy):
         return self.q_table.memory.counts
 
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
-    ) -> npt.NDArray[np.float64]:
-        """The values of the actions there; zeros if it was never seen. `memory`: the stack, top first, or the counters."""
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
+    ) -> Rewards:
+        """The value of each action, zeros if unseen.
+
+        `memory` is the stack, top first, or the counters.
+        """
         env_state = number_state(environment_state, self.domain)
-        if self.counts and any(isinstance(one, str) for one in memory):
+        if self.counts and any(isinstance(symbol, str) for symbol in memory):
             machine_state, memory = self._count(machine_state, memory)
         return self.q_table.values(env_state, machine_state, memory)
 
-    def show(self, here: Configuration) -> tuple[Configuration, str | None]:
-        """The configuration with the values of the counters, if it sees these instead of a stack."""
+    def show(self, configuration: Configuration) -> tuple[Configuration, str | None]:
+        """The configuration, with counters if the policy sees them instead of a stack."""
         if not self.counts:
-            return here, None
-        state, counters = self._count(here.state, here.stack)
+            return configuration, None
+        state, counters = self._count(configuration.state, configuration.stack)
         return Configuration(state, tuple(map(str, counters))), None
 
     def _count(self, state: str, stack: Sequence[Any]) -> tuple[str, tuple[int, ...]]:
-        """The automaton's state and counters if the machine with a stack is in this state and has this stack: the stack as a
-        number if the automaton simulates it, else how many symbols are above the bottom one."""
+        """The automaton's state and counters for a machine state and a stack.
+
+        They are the stack as a number if the automaton simulates it, otherwise the number of
+        symbols above the bottom.
+        """
         machine = self.pushdown
-        check_there(state, stack, (*machine.states, *machine.final), machine.stack)
+        check_configuration(state, stack, (*machine.states, *machine.final), machine.stack)
         simulated = counting_configuration(machine, Configuration(state, tuple(stack)))
         if simulated.state in self.q_table.states:
             return simulated.state, simulated.counters
         return state, (max(0, len(stack) - 1),)
 
-    def _seen(self, row: int) -> SeenThere:
-        """In order: by machine state, then by the view of the stack, then by environment state."""
+    def _seen(self, row: int) -> RowKey:
+        """The key of a row, sorted by machine state, then by view, then by environment state."""
         return self.q_table.seen(row)
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _saved(self) -> tuple[JsonObject, Arrays]:
         return {"kind": "counters" if self.counts else "stack"}, self.q_table.arrays("")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HierarchicalPolicy(QPolicy):
-    """The policy of the hierarchical agent: a meta-policy chooses among the options of the machine state, an option among
-    actions. From `reset` on `act` follows the option of highest value until it is shown that the machine has moved, and then
-    the next one."""
+    """The policy of the hierarchical agent: a meta-policy over options, and a policy for each
+    option.
+
+    From `reset` on, `act` follows the option of highest value until the configuration changes,
+    and then chooses the next one.
+    """
 
     options: dict[str, tuple[str, ...]]
-    """The options of each machine state, the rules that they bring about, as text; an empty one stands in where the agent never acts, as in final states."""
-    within: PolicyTable
-    """[rows, options * actions]: the options' values, by the top of the stack."""
-    under_way: dict[Configuration, int] = field(default_factory=dict, init=False)
-    """The option that is followed, by the configuration in which it was chosen."""
+    """The options of each machine state: rules as text, empty for an option without a rule."""
+    option_values: PolicyTable
+    """[rows, options * actions]: the values of actions for options, by the top of the stack."""
+    current_option: dict[Configuration, int] = field(default_factory=dict, init=False)
+    """The option that is followed, by the configuration of its choice (or nothing)."""
 
     def reset(self) -> None:
-        """An episode begins."""
-        self.under_way.clear()
+        """Forget the option at the start of an episode."""
+        self.current_option.clear()
 
-    def show(self, here: Configuration) -> tuple[Configuration, str | None]:
-        followed = next(iter(self.under_way.items()), None)
-        return here, None if followed is None else self._choices(followed[0].state)[followed[1]]
+    def show(self, configuration: Configuration) -> tuple[Configuration, str | None]:
+        for chosen_in, option in self.current_option.items():
+            return configuration, self._choices(chosen_in.state)[option]
+        return configuration, None
 
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
-    ) -> npt.NDArray[np.float64]:
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
+    ) -> Rewards:
         """The meta-policy's value of each option of the machine state."""
         values = super().values(environment_state, machine_state, memory)
         return values[: len(self._choices(machine_state))]
 
-    def _choose(self, env_state: Any, state: str, memory: Memory) -> int:
-        """The action of highest value for the option under way, or for the best option if the machine has moved."""
-        here = Configuration(state, tuple(map(str, memory)))
-        if here not in self.under_way:
+    def _choose(self, env_state: Any, state: str, memory: StackOrCounters) -> int:
+        """The best action for the present option, or for the best option after a move."""
+        configuration = Configuration(state, tuple(map(str, memory)))
+        if configuration not in self.current_option:
             self.reset()
-            self.under_way[here] = int(np.argmax(self.values(env_state, state, memory)))
-        row = self.within.values(number_state(env_state, self.domain), state, memory)
-        return int(np.argmax(row.reshape(-1, len(self.actions))[self.under_way[here]]))
+            self.current_option[configuration] = int(
+                np.argmax(self.values(env_state, state, memory))
+            )
+        option = self.current_option[configuration]
+        row = self.option_values.values(number_state(env_state, self.domain), state, memory)
+        return int(np.argmax(row.reshape(-1, len(self.actions))[option]))
 
     def _choices(self, machine_state: str) -> Sequence[str]:
         return self.options.get(machine_state, ("",))
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        arrays = {**self.q_table.arrays("meta."), **self.within.arrays("within.")}
+    def _saved(self) -> tuple[JsonObject, Arrays]:
+        arrays = {**self.q_table.arrays("meta."), **self.option_values.arrays("within.")}
         return {"kind": "options", "options": self.options}, arrays

@@ -1,33 +1,32 @@
 """Q-learning and CpRM (Algorithms 1 and 2) in Numba, on any finite domain and any machine.
 
-The readable twin is `ReadableQLearning` (`q_learning.py`), whose methods are named at each phase: on
-the same random numbers the two learn the same, entry by entry.
+The readable twin is `ReadableQLearning` (`q_learning.py`). Each phase of the loop below names the
+methods of the twin that it implements; on the same random numbers both learn the same values, entry
+by entry. Configurations, labels and rows of the table are numbers here.
 
-A step finds everything that may need room before it learns anything. If there is none, the step is
-made again from its beginning, with the same random numbers, once there is.
+A step first makes room for everything that it may add to the tables. If that fails, the kernel
+returns, and the next call repeats the step from its start with the same random numbers.
 """
 
 from __future__ import annotations
 
-from numba import njit
-
 from pdrm.domains.finite_domain import DomainArrays
 from pdrm.learning.randomness import RngState
-from pdrm.learning.tabular import rows_kernel as at
+from pdrm.learning.tabular import rows_kernel as rows
 from pdrm.learning.tabular.rows_kernel import (
     GOLDEN_64,
     Progress,
     Rates,
     Tables,
-    begin,
     choose_greedily,
     draw,
     find_row,
-    follow,
     highest,
     make_row,
-    room_for_views,
-    uncounted,
+    max_views_of,
+    njit_norefcount,
+    read,
+    start_episode,
     uniform,
     update,
 )
@@ -43,20 +42,25 @@ from pdrm.product.explore_kernel import (
 from pdrm.product.hash_kernel import FREE, find_key, ix
 
 
-@njit(cache=True)
-def shape(
-    potentials: Potentials, here: int, there: int, ends: bool, states: int, gamma: float
+@njit_norefcount
+def shaping_reward(
+    potentials: Potentials,
+    configuration: int,
+    following: int,
+    over: bool,
+    states: int,
+    gamma: float,
 ) -> float:
-    """The shaping reward of a step between configurations (ReadableQLearning.update)."""
+    """The shaping reward of a step from one configuration to another (update)."""
     value, factor, shift = potentials.value, potentials.factor, potentials.shift
-    now = factor * float(value[here // states, here % states]) + shift
-    later = 0.0
-    if not ends:
-        later = factor * float(value[there // states, there % states]) + shift
-    return gamma * later - now
+    before = factor * float(value[configuration // states, configuration % states]) + shift
+    after = 0.0
+    if not over:
+        after = factor * float(value[following // states, following % states]) + shift
+    return gamma * after - before
 
 
-@uncounted
+@njit_norefcount
 def learn(
     domain: DomainArrays,
     tables: Tables,
@@ -65,74 +69,82 @@ def learn(
     progress: Progress,
     until: int,
 ) -> int:
-    """Train up to episode `until`. The answer is DONE, or what to do before the next call."""
-    # Take the arrays out of their tuples, and continue the run from its state.
+    """Train up to episode `until`. Returns DONE, or the reason for which to call again."""
+    # The arrays, taken out of their tuples.
     explored, observed, potentials = tables.explored, tables.observed, tables.potentials
-    next_state, label_of, own_reward = domain.next, domain.label, domain.reward
+    next_states, labels, env_rewards = domain.next, domain.label, domain.reward
     probability, terminal = domain.probability, domain.terminal
-    actions = next_state.shape[1]
-    slot, keys, used, q, states = tables.table
-    seen, moves_of = explored.seen, explored.moves
-    machine_states, final = explored.states, explored.first_final
-    counted, shaped = len(explored.counters) > 0, len(potentials.value) > 0
-    entry_slot, entry_keys, entries_used = observed.index
-    first_of, ready, turn = observed.first, observed.ready, observed.turn
-    reached, pays = observed.reached, observed.paid
-    alpha, gamma, most, budget = rates.alpha, rates.gamma, rates.operations, rates.budget
+    actions = next_states.shape[1]
+    slot, keys, row_count, q, env_states = tables.table
+    view_of, moves = explored.seen, explored.moves
+    states, running_states = explored.states, explored.first_final  # all; those not final
+    counting, shaped = len(explored.counters) > 0, len(potentials.value) > 0
+    entry_slot, entry_keys, entry_count = observed.index
+    first_of, ready, next_pair = observed.first, observed.ready, observed.turn
+    reached, counterfactual_rewards = observed.reached, observed.paid
+    alpha, gamma, max_operations = rates.alpha, rates.gamma, rates.max_operations
+    budget = rates.updates_per_step
+    real_first = budget < rows.ALL
+    stack_count = explored.stacks.made if counting else explored.index.used
+    max_views = max_views_of(slot)
+    # The state of the run.
     run = progress[0]
-    here, s, row, step, updates = run.here, run.state, run.row, run.step, run.updates
-    operations, gained, epsilon = run.operations, run.gained, run.epsilon
-    numbered = explored.stacks.made if counted else explored.index.used
-    most_views = room_for_views(slot)
-    random, status, over = rng[0], at.DONE, False
+    configuration, s, row = run.configuration, run.state, run.row
+    step, updates, operations = run.step, run.updates, run.operations
+    episode_return, epsilon = run.episode_return, run.epsilon
+    random, status, over = rng[0], rows.DONE, False
     while run.episode < until:
-        # 1. End the episode (episode).
+        # 1. End the episode (lower_epsilon).
         if over:
             run.all_steps += step
             run.all_updates += updates
-            run.last_return = gained
+            run.last_return = episode_return
             run.episode += 1
-            epsilon = max(epsilon * rates.decay, rates.least)
-            here, over = at.NONE, False
+            epsilon = max(epsilon * rates.epsilon_decay, rates.epsilon_min)
+            configuration, over = rows.NONE, False
             continue
-        before = random
-        # 2. Begin one: a start of the domain, silent moves, the label at reset (begin).
-        if here == at.NONE:
-            s, here, gained, operations, random = begin(domain, explored, most, random)
-            if here < 0:
-                status, here, random = here, at.NONE, before
+        random_before = random
+        # 2. Start an episode (start_episode).
+        if configuration == rows.NONE:
+            s, configuration, episode_return, operations, random = start_episode(
+                domain, explored, max_operations, random
+            )
+            if configuration < 0:
+                status, configuration, random = configuration, rows.NONE, random_before
                 break
             row, step, updates = FREE, 0, 0
-            if seen[here] == UNKNOWN:
-                see(explored, here // machine_states)
-            over = seen[here] < 0 or terminal[s] or 0 < most < operations
+            if view_of[configuration] == UNKNOWN:
+                see(explored, configuration // states)
+            over = view_of[configuration] < 0 or terminal[s] or 0 < max_operations < operations
             continue
         if run.late:
             over = True
             continue
         if 0 < run.pause <= updates:
-            status = at.PAUSE
+            status = rows.PAUSE
             break
-        # 3. Observe the stack, choose an action and draw its outcome (choose).
-        entries, own_entry = entries_used[0], 0
+        # 3. Observe the stack, choose an action and draw its outcome (choose_action, draw).
+        entries, current_entry = entry_count[0], 0
         if entries == len(entry_keys):
-            status = at.NO_ENTRIES
+            status = rows.NO_ENTRIES
             break
         if row < 0:
-            if used[0] == len(keys) or numbered[0] * machine_states > most_views:
-                status = at.FULL
+            if row_count[0] == len(keys) or stack_count[0] * states > max_views:
+                status = rows.FULL
                 break
-            row = make_row(slot, keys, used, states, s, seen[here])
+            row = make_row(slot, keys, row_count, env_states, s, view_of[configuration])
         if budget > 0:
-            node = here // machine_states
-            key = node if rates.depth < 0 else stack_code(explored.stacks, node, rates.depth)
-            own_entry, probe = find_key(entry_slot, entry_keys, key)
-            if own_entry < 0:
-                own_entry = entries
-                entry_slot[probe], entry_keys[own_entry] = own_entry, key
-                first_of[own_entry] = node * machine_states
+            node = configuration // states
+            key = node
+            if rates.class_depth >= 0:
+                key = stack_code(explored.stacks, node, rates.class_depth)
+            current_entry, index = find_key(entry_slot, entry_keys, key)
+            if current_entry < 0:
+                current_entry = entries
+                entry_slot[index], entry_keys[current_entry] = current_entry, key
+                first_of[current_entry] = node * states
                 entries += 1
-                entries_used[0] = entries
+                entry_count[0] = entries
         random += GOLDEN_64
         if uniform(random) < epsilon:
             random += GOLDEN_64
@@ -140,112 +152,123 @@ def learn(
         else:
             a, random = choose_greedily(q, row, 0, actions, random, rates.first_tie)
         o, random = draw(probability, s, a, random)
-        # 4. Find what the step leads to (outcome), and what it would from all that is counterfactual (imagined).
-        after, label = next_state[ix(s), ix(a), ix(o)], label_of[ix(s), ix(a), ix(o)]
-        there, earned = follow(explored, here, label)
-        if there < 0:
-            status, random = there, before
+        # 4. Find the successors of this configuration and of all counterfactual ones (outcome).
+        next_s, label = next_states[ix(s), ix(a), ix(o)], labels[ix(s), ix(a), ix(o)]
+        following, machine_reward = read(explored, configuration, label)
+        if following < 0:
+            status, random = following, random_before
             break
-        if seen[there] == UNKNOWN:
-            see(explored, there // machine_states)
-        for pair in range(ready[ix(label)], entries * final):
-            entry, machine = pair // final, pair % final
-            there_too, earned_too = explore(explored, first_of[entry] + machine, label)
-            if there_too < UNDEFINED_LABEL:
-                status = there_too
+        if view_of[following] == UNKNOWN:
+            see(explored, following // states)
+        for pair in range(ready[ix(label)], entries * running_states):
+            entry, u = pair // running_states, pair % running_states
+            successor, successor_reward = explore(explored, first_of[entry] + u, label)
+            if successor < UNDEFINED_LABEL:
+                status = successor
                 break
-            if there_too >= 0 and seen[there_too] == UNKNOWN:
-                see(explored, there_too // machine_states)
-            reached[label, machine, entry] = there_too
-            pays[label, machine, entry] = earned_too
+            if successor >= 0 and view_of[successor] == UNKNOWN:
+                see(explored, successor // states)
+            reached[label, u, entry] = successor
+            counterfactual_rewards[label, u, entry] = successor_reward
             ready[label] = pair + 1
         if shaped and not fill_potentials(potentials, explored.stacks):
-            status = at.NO_VALUES
-        room = len(keys) - used[0] - min(budget, entries * final)
-        if room < 1 or numbered[0] * machine_states > most_views:
-            status = at.FULL
-        if status != at.DONE:
-            random = before
+            status = rows.NO_VALUES
+        counterfactuals = min(budget, entries * running_states)
+        free_rows = len(keys) - row_count[0] - counterfactuals
+        if free_rows < 1 or stack_count[0] * states > max_views:
+            status = rows.FULL
+        if status != rows.DONE:
+            random = random_before
             break
-        # 5. Do not take it if the episode cannot afford it, and no more counterfactuals than it can (affords).
-        left = min(entries * final, budget)
-        if counted:
-            operations += moves_of[label, here]
-            if 0 < most < operations:
+        # 5. Count the operations: of the step, and of the counterfactuals until they run out
+        #    (spend_operations).
+        if counting:
+            operations += moves[label, configuration]
+            if 0 < max_operations < operations:
                 over = True
                 continue
-            machine, entry = turn[0], turn[1]
-            for pair in range(left):
-                operations += moves_of[ix(label), ix(first_of[ix(entry)] + machine)]
-                if 0 < most < operations:
-                    left = pair
+            u, entry = next_pair[0], next_pair[1]
+            for pair in range(counterfactuals):
+                operations += moves[ix(label), ix(first_of[ix(entry)] + u)]
+                if 0 < max_operations < operations:
+                    counterfactuals = pair
                     break
                 entry += 1
                 if entry == entries:
-                    machine = machine + 1 if machine + 1 < final else 0
+                    u = u + 1 if u + 1 < running_states else 0
                     entry = 0
-        # 6. Learn from the real step, unless it is among the counterfactuals (learn, update).
-        over, next_row = seen[ix(there)] < 0 or terminal[ix(after)], FREE
-        last = rates.limit_ends and step + 1 == rates.limit
+        # 6. Learn from the real step, unless it is one of the counterfactual steps (learn, update).
+        over, next_row = view_of[ix(following)] < 0 or terminal[ix(next_s)], FREE
+        is_last = rates.limit_ends and step + 1 == rates.step_limit
         if not over:
-            next_row = make_row(slot, keys, used, states, after, seen[ix(there)])
-        paid = own_reward[ix(s), ix(a), ix(o)] + earned
-        real = paid
+            next_row = make_row(slot, keys, row_count, env_states, next_s, view_of[ix(following)])
+        reward = env_rewards[ix(s), ix(a), ix(o)] + machine_reward
+        real_target = reward
         if shaped:
-            real += shape(potentials, here, there, over or last, machine_states, gamma)
-        later = FREE if last else next_row
-        apart = budget < at.ALL
-        if apart:
-            update(q, row, a, real, later, alpha, gamma)
+            real_target += shaping_reward(
+                potentials, configuration, following, over or is_last, states, gamma
+            )
+        future_row = FREE if is_last else next_row
+        if real_first:
+            update(q, row, a, real_target, future_row, alpha, gamma)
             updates += 1
-        # 7. Learn from the same step of the counterfactual pairs (update).
+        # 7. Learn from the counterfactual steps (counterfactual_configurations, update).
         if budget > 0:
-            reward, ends = own_reward[s, a, o], terminal[after] or last
-            machine, entry = turn[0], turn[1]
-            among_them = (here % machine_states) * entries + own_entry < left
-            while left > 0:
+            env_reward, env_over = env_rewards[s, a, o], terminal[next_s] or is_last
+            u, entry = next_pair[0], next_pair[1]
+            includes_real = (configuration % states) * entries + current_entry < counterfactuals
+            while counterfactuals > 0:
                 # All entries with one machine state: one loop over all pairs is a fifth slower.
-                end = min(entries, entry + left)
-                left -= end - entry
-                for known in range(entry, end):
-                    imagined = first_of[ix(known)] + machine
-                    there_too = reached[ix(label), ix(machine), ix(known)]
-                    if there_too >= 0:  # else undefined: no counterfactual
-                        target = reward + pays[ix(label), ix(machine), ix(known)]
-                        view = seen[ix(there_too)]
+                end = min(entries, entry + counterfactuals)
+                counterfactuals -= end - entry
+                for candidate in range(entry, end):
+                    counterfactual = first_of[ix(candidate)] + u
+                    successor = reached[ix(label), ix(u), ix(candidate)]
+                    if successor >= 0:  # without a rule there is no counterfactual step
+                        target = (
+                            env_reward + counterfactual_rewards[ix(label), ix(u), ix(candidate)]
+                        )
+                        view = view_of[ix(successor)]
                         if shaped:
-                            over_too = ends or view < 0
-                            target += shape(
-                                potentials, imagined, there_too, over_too, machine_states, gamma
+                            target += shaping_reward(
+                                potentials,
+                                counterfactual,
+                                successor,
+                                env_over or view < 0,
+                                states,
+                                gamma,
                             )
-                        if view >= 0 and not ends:
-                            there_row, _ = find_row(slot, keys, states, after, view)
-                            if there_row >= 0:  # else nothing was learnt about it yet
-                                target += gamma * highest(q, there_row, 0, actions)
-                        here_row = make_row(slot, keys, used, states, s, seen[ix(imagined)])
-                        q[ix(here_row), ix(a)] += alpha * (target - q[ix(here_row), ix(a)])
+                        if view >= 0 and not env_over:
+                            successor_row, _ = find_row(slot, keys, env_states, next_s, view)
+                            if successor_row >= 0:  # otherwise its values are 0
+                                target += gamma * highest(q, successor_row, 0, actions)
+                        updated_row = make_row(
+                            slot, keys, row_count, env_states, s, view_of[ix(counterfactual)]
+                        )
+                        q[ix(updated_row), ix(a)] += alpha * (target - q[ix(updated_row), ix(a)])
                         updates += 1
                 entry = end
                 if entry == entries:
-                    machine = machine + 1 if machine + 1 < final else 0
+                    u = u + 1 if u + 1 < running_states else 0
                     entry = 0
-            if apart:
-                turn[0], turn[1] = machine, entry
-            elif not among_them:
-                update(q, row, a, real, later, alpha, gamma)
+            if real_first:
+                next_pair[0], next_pair[1] = u, entry
+            elif not includes_real:
+                update(q, row, a, real_target, future_row, alpha, gamma)
                 updates += 1
-        # 8. Move on (episode).
+        # 8. Move on (episode, play).
         step += 1
-        gained += paid
-        s, here, row = after, there, next_row
+        episode_return += reward
+        s, configuration, row = next_s, following, next_row
         over = (
             over
-            or step == rates.limit
-            or 0 < rates.episode_budget <= updates
-            or 0 < most < operations
+            or step == rates.step_limit
+            or 0 < rates.updates_per_episode <= updates
+            or 0 < max_operations < operations
         )
-    # Leave the run in a state from which it can continue.
-    run.here, run.state, run.row, run.step, run.updates = here, s, row, step, updates
-    run.operations, run.gained, run.epsilon = operations, gained, epsilon
+    # Keep the state of the run, to continue from it.
+    run.configuration, run.state, run.row = configuration, s, row
+    run.step, run.updates, run.operations = step, updates, operations
+    run.episode_return, run.epsilon = episode_return, epsilon
     rng[0] = random
     return status

@@ -1,7 +1,12 @@
-"""Q-learning with and without counterfactual experiences, readable: Algorithm 1 (policies) and Algorithm 2 (k-policies).
+"""Q-learning with and without counterfactual experiences, readable: Algorithm 1 (policies) and
+Algorithm 2 (k-policies).
 
-This is the specification of `q_kernel.py`: on the same random numbers the two fill the same table, entry by entry. Over a
-counting automaton it is Q-learning and CQL: the values of the counters, written as symbols, stand for the stack.
+This is the specification of `q_kernel.py`: on the same random numbers both fill the same table,
+entry by entry. Over a counting automaton it is Q-learning and CQL: the values of the counters,
+written as symbols, take the place of the stack.
+
+Names, as in the paper: s is an environment state, u a machine state, a an action and o the number
+of an outcome of (s, a). A configuration is a machine state with its stack.
 """
 
 from __future__ import annotations
@@ -33,57 +38,54 @@ from pdrm.product.explore_kernel import MAX_KEY
 from pdrm.product.observation import FullStack, View
 
 if TYPE_CHECKING:
+    from pdrm.language.document import AnyMachine
     from pdrm.product.shaping import Potential
 
-AnyMemory = PushdownRewardMachine | CountingRewardAutomaton
 
-
-def no_rule(domain: FiniteDomain, machine: str) -> UndefinedMove:
-    """The error that a machine cannot read what a domain emits."""
+def no_rule_error(domain: FiniteDomain, machine: str) -> UndefinedMove:
+    """The error for a label of the domain for which the machine has no rule."""
     fault = f"domain `{domain.name}` emits a label that machine `{machine}` has no rule for"
     fix = "add a rule, or say `otherwise stay R` or `otherwise go STATE R` in the machine; `pdrm check` lists the cases"
     return UndefinedMove(fault, fix=fix)
 
 
-class MemoryStep(NamedTuple):
-    """The result of a label: the configuration after it, the reward, and the moves of a counting automaton (0: not counted)."""
+class ReadResult(NamedTuple):
+    """The result of reading a label."""
 
     after: Configuration
     reward: float
     moves: int
+    """Moves of a counting automaton. Those of a pushdown machine are not counted."""
 
 
-def _read_off(step: Step | CountingStep) -> MemoryStep:
+def _result_of(step: Step | CountingStep) -> ReadResult:
     if isinstance(step, CountingStep):
         after = Configuration(step.after.state, tuple(map(str, step.after.counters)))
-        return MemoryStep(after, step.reward, step.moves)
-    return MemoryStep(step.after, step.reward, 0)
+        return ReadResult(after, step.reward, step.moves)
+    return ReadResult(step.after, step.reward, 0)
 
 
-class Taken(NamedTuple):
-    """A step that an episode took."""
+class EpisodeTransition(NamedTuple):
+    """A step of an episode."""
 
     s: int
-    here: Configuration
+    configuration: Configuration
     option: int
-    """That is followed; 0 where there are none."""
+    """The option that is followed (0 for an agent without options)."""
     a: int
     o: int
-    after: int
-    there: Configuration
-    paid: float
-    """By the environment and the machine."""
-    ends: bool
-    """True if the option ends with it."""
+    next_s: int
+    next_configuration: Configuration
+    reward: float
+    """The sum of the environment's and the machine's reward."""
+    ends_option: bool
 
 
-EVERY_STACK = -1
-"""The depth by which every stack is a class of its own."""
+def class_depth(machine: AnyMachine, view: View, choice: Counterfactuals) -> int | None:
+    """The number of top symbols that tell two stacks apart, or None if every stack is different.
 
-
-def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
-    """The number of symbols that tell two stacks apart for this choice. A k-policy's experience with a stack depends on the symbols a
-    step can pop, and on the k it sees (or the one the machine looks at) below them.
+    A k-policy's experience depends on the symbols that a step can pop, and below them on the k that
+    it sees (or the one at which the machine looks).
 
     >>> from pdrm.language.loading import catalogue
     >>> from pdrm.product.observation import TopK
@@ -91,17 +93,17 @@ def class_depth(machine: AnyMemory, view: View, choice: Counterfactuals) -> int:
     2
     """
     if choice is not Counterfactuals.DEDUPLICATED or isinstance(view, FullStack):
-        return EVERY_STACK
+        return None
     if not isinstance(machine, PushdownRewardMachine):
-        return EVERY_STACK  # all counter values are seen
-    symbols = relevant_depth(machine, view.k)
-    if symbols is None or (len(machine.stack) + 1) ** symbols > MAX_KEY:
-        return EVERY_STACK  # a class has no bound, or no number of its own
-    return symbols
+        return None  # all counter values are seen
+    depth = relevant_depth(machine, view.k)
+    if depth is None or (len(machine.stack) + 1) ** depth > MAX_KEY:
+        return None  # unbounded, or too many classes to number
+    return depth
 
 
-def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...]]:
-    """The counter vectors used for counterfactuals before they were observed: those with every counter below `values`.
+def first_vectors(machine: AnyMachine, values: int | None) -> list[tuple[int, ...]]:
+    """The counter vectors that are counterfactuals before they are observed: all below `values`.
 
     >>> from pdrm.language.loading import catalogue
     >>> first_vectors(catalogue("letter-cra"), 3)
@@ -114,12 +116,12 @@ def first_vectors(machine: AnyMemory, values: int | None) -> list[tuple[int, ...
 
 # --- Learners
 
-Seen = tuple[int, str, Stack]
+PolicyInput = tuple[int, str, Stack]
 """The input of a policy: the environment state, the machine state and the view of the stack."""
 
 
 def greedy(values: Sequence[float], rng: Rng, ties: str = "random") -> int:
-    """A choice of highest value; among several a random one, or the first, unless all are 0."""
+    """A choice of highest value. A tie is broken at random, or by the first unless all are 0."""
     highest = max(values)
     best = [choice for choice, value in enumerate(values) if value == highest]
     at_random = ties == "random" or not any(values)
@@ -127,9 +129,9 @@ def greedy(values: Sequence[float], rng: Rng, ties: str = "random") -> int:
 
 
 def find_potential(
-    settings: QLearning, domain: FiniteDomain, machine: AnyMemory
+    settings: QLearning, domain: FiniteDomain, machine: AnyMachine
 ) -> Potential | None:
-    """The potential that shapes the steps (None if rewards are not shaped)."""
+    """The potential that shapes rewards, or None if they are not shaped."""
     shaping = shaping_of(settings)
     if shaping is None or not isinstance(machine, PushdownRewardMachine):
         return None
@@ -137,251 +139,298 @@ def find_potential(
 
 
 class ReadableLearner(ABC):
-    """The part that the readable learners share: a domain with a machine, step by step, ε-greedy choices, and a clock. They act with an
-    action alone, or option by option. The settings' limits hold for each episode."""
+    """Base class of the readable learners: episodes of a domain with a machine, step by step.
+
+    A learner chooses actions, or options and actions for them, ε-greedily. The limits of its
+    settings hold for each episode.
+    """
 
     def __init__(
-        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: Tabular, rng: Rng
+        self, domain: FiniteDomain, machine: AnyMachine, view: View, settings: Tabular, rng: Rng
     ) -> None:
         self.settings = settings = settings.resolved()
-        self.extras = settings.extras
-        self.domain, self.machine, self.view, self.rng = domain, machine, view, rng
+        self.variant = settings.variant
+        self.domain = domain
+        self.machine = machine
+        self.view = view
+        self.rng = rng
         self.step_limit = settings.step_limit or domain.step_limit
-        self.epsilon, self.explores = settings.epsilon, True
+        self.epsilon = settings.epsilon
+        self.explores = True
         self.now: Callable[[], float] = time.perf_counter
-        self.began = 0.0
-        self.most = self.extras.operations_per_episode
+        self.start_time = 0.0
+        self.max_operations = self.variant.operations_per_episode
         self.operations = 0
-        """The moves of a counting automaton in the episode so far."""
-        self._steps: dict[tuple[Configuration, int], MemoryStep] = {}
+        """Moves of a counting automaton in the episode so far."""
+        self._results: dict[tuple[Configuration, int], ReadResult] = {}
         self._reader = machine
-        if isinstance(machine, CountingRewardAutomaton) and self.most is not None:
-            self._reader = replace(machine, most_silent=self.most)
+        if isinstance(machine, CountingRewardAutomaton) and self.max_operations is not None:
+            self._reader = replace(machine, most_silent=self.max_operations)
 
     # --- Episodes
 
     def draw(self, probability: Rewards, /) -> int:
-        """What nature chooses."""
+        """The number of a random outcome."""
         return pick(probability, self.rng.uniform()) if len(probability) > 1 else 0
 
-    def begin(self) -> tuple[int, Configuration, float]:
-        """A start of the domain, and where the machine is after its silent moves and the label at reset, and what it has paid."""
+    def start_episode(self) -> tuple[int, Configuration, float]:
+        """Draw a start; returns the environment state, the configuration and the reward so far.
+
+        The machine makes its first silent moves, and reads the label at reset if there is one.
+        """
         arrays = self.domain.arrays
         start = self.draw(arrays.start_probability)
         label = int(arrays.start_label[start])
-        first, self.operations = _read_off(self.machine.begin()), 0
-        here, gained = first.after, first.reward
-        if label >= 0 and here.state not in self.machine.final:
-            step = self.read(here, label)
-            self.operations = step.moves
-            if not self.spent:
-                here, gained = step.after, gained + step.reward
-        return int(arrays.start_state[start]), here, gained
+        initial = _result_of(self.machine.begin())
+        configuration = initial.after
+        reward = initial.reward
+        self.operations = 0
+        if label >= 0 and configuration.state not in self.machine.final:
+            result = self.read(configuration, label)
+            self.operations = result.moves
+            if not self.out_of_operations:
+                configuration = result.after
+                reward += result.reward
+        return int(arrays.start_state[start]), configuration, reward
 
-    def over(self, s: int, here: Configuration) -> bool:
+    def is_over(self, s: int, configuration: Configuration) -> bool:
         """True if the environment or the machine has ended (a limit is not an end)."""
-        return here.state in self.machine.final or bool(self.domain.arrays.terminal[s])
+        return configuration.state in self.machine.final or bool(self.domain.arrays.terminal[s])
 
-    def read(self, here: Configuration, label: int) -> MemoryStep:
-        """The machine's step on a label; kept, because a counting automaton may take many moves for it."""
-        if (here, label) not in self._steps:
-            self._steps[here, label] = self._take(here, self.domain.labels[label])
-        return self._steps[here, label]
+    def read(self, configuration: Configuration, label: int) -> ReadResult:
+        """The machine's step on a label, cached: a counting automaton may take many moves."""
+        if (configuration, label) not in self._results:
+            result = self._read(configuration, self.domain.labels[label])
+            self._results[configuration, label] = result
+        return self._results[configuration, label]
 
-    def _take(self, here: Configuration, label: Label) -> MemoryStep:
-        """A step that needs more moves than an episode may take is not taken; it has one more than that."""
+    def _read(self, configuration: Configuration, label: Label) -> ReadResult:
+        """A step beyond the episode's move budget is not taken, and reports budget + 1 moves."""
         if isinstance(self._reader, PushdownRewardMachine):
-            return _read_off(self._reader.step(here, label))
-        before = CountingConfiguration(here.state, tuple(map(int, here.stack)))
+            return _result_of(self._reader.step(configuration, label))
+        counters = tuple(map(int, configuration.stack))
         try:
-            return _read_off(self._reader.step(before, label))
+            step = self._reader.step(CountingConfiguration(configuration.state, counters), label)
         except EndlessSilentMoves:
-            if self.most is None:
+            if self.max_operations is None:
                 raise
-            return MemoryStep(here, 0.0, self.most + 1)
+            return ReadResult(configuration, 0.0, self.max_operations + 1)
+        return _result_of(step)
 
     def outcome(
-        self, s: int, here: Configuration, a: int, o: int
+        self, s: int, configuration: Configuration, a: int, o: int
     ) -> tuple[int, Configuration, float]:
-        """The next state and configuration, and what the environment and the machine pay."""
+        """The next environment state, the next configuration, and the sum of both rewards."""
         arrays = self.domain.arrays
-        step = self.read(here, int(arrays.label[s, a, o]))
-        return int(arrays.next[s, a, o]), step.after, float(arrays.reward[s, a, o]) + step.reward
+        result = self.read(configuration, int(arrays.label[s, a, o]))
+        reward = float(arrays.reward[s, a, o]) + result.reward
+        return int(arrays.next[s, a, o]), result.after, reward
 
-    def affords(self, s: int, here: Configuration, a: int, o: int) -> bool:
-        """Count the operations of a step, real or counterfactual; return True if the episode still has them."""
-        self.operations += self.read(here, int(self.domain.arrays.label[s, a, o])).moves
-        return not self.spent
+    def spend_operations(self, s: int, configuration: Configuration, a: int, o: int) -> bool:
+        """Count the operations of a step, real or counterfactual; returns False if they ran out."""
+        self.operations += self.read(configuration, int(self.domain.arrays.label[s, a, o])).moves
+        return not self.out_of_operations
 
     @property
-    def spent(self) -> bool:
-        """True if the episode has used up its operations."""
-        return self.most is not None and self.operations > self.most
+    def out_of_operations(self) -> bool:
+        """True if the episode has used more operations than it has."""
+        return self.max_operations is not None and self.operations > self.max_operations
 
-    def choose_option(self, _s: int, _here: Configuration, /) -> int:
+    def choose_option(self, _s: int, _configuration: Configuration, /) -> int:
         """The option to follow."""
         return 0
 
     @abstractmethod
-    def choose_action(self, s: int, here: Configuration, option: int, /) -> int:
+    def choose_action(self, s: int, configuration: Configuration, option: int, /) -> int:
         """The action to take."""
 
-    def achieved(self, _here: Configuration, _option: int, _label: Label, /) -> bool:
+    def completes_option(self, _before: Configuration, _option: int, _label: Label, /) -> bool:
         """True if a label completes the option."""
         return False
 
-    def play(self, s: int, here: Configuration) -> Iterator[Taken]:
-        """The steps of an episode that begins there. An option is followed until it is completed or the machine moves."""
-        arrays, option = self.domain.arrays, None
+    def play(self, s: int, configuration: Configuration) -> Iterator[EpisodeTransition]:
+        """The steps of an episode from its start.
+
+        An option is followed until it is completed or the configuration changes.
+        """
+        arrays = self.domain.arrays
+        option = None
         for _ in range(self.step_limit):
-            if self.over(s, here) or self.spent:
+            if self.is_over(s, configuration) or self.out_of_operations:
                 return
             if option is None:
-                option = self.choose_option(s, here)
-            a = self.choose_action(s, here, option)
+                option = self.choose_option(s, configuration)
+            a = self.choose_action(s, configuration, option)
             o = self.draw(arrays.probability[s, a])
-            if not self.affords(s, here, a, o):
+            if not self.spend_operations(s, configuration, a, o):
                 return
-            after, there, paid = self.outcome(s, here, a, o)
+            next_s, following, reward = self.outcome(s, configuration, a, o)
             label = self.domain.labels[arrays.label[s, a, o]]
-            ends = there != here or self.achieved(here, option, label)
-            yield Taken(s, here, option, a, o, after, there, paid, ends)
-            s, here, option = after, there, None if ends else option
+            moved = following != configuration
+            ends_option = moved or self.completes_option(configuration, option, label)
+            yield EpisodeTransition(
+                s, configuration, option, a, o, next_s, following, reward, ends_option
+            )
+            s = next_s
+            configuration = following
+            if ends_option:
+                option = None
 
     # --- Learning
 
     @property
-    def late(self) -> bool:
+    def out_of_time(self) -> bool:
         """True if the episode has used up its time."""
-        seconds = self.extras.seconds_per_episode
-        return seconds is not None and self.now() - self.began > seconds
+        seconds = self.variant.seconds_per_episode
+        return seconds is not None and self.now() - self.start_time > seconds
 
     def choose(self, values: Sequence[float]) -> int:
         """An ε-greedy choice."""
         if self.explores and self.rng.uniform() < self.epsilon:
             return self.rng.below(len(values))
-        return greedy(values, self.rng, self.extras.ties)
+        return greedy(values, self.rng, self.variant.ties)
 
     def lower_epsilon(self) -> None:
-        """An episode has ended."""
+        """Decay ε at the end of an episode."""
         self.epsilon = max(self.epsilon * self.settings.epsilon_decay, self.settings.epsilon_least)
 
     def copy(self) -> Self:
-        """The learner with tables of its own."""
+        """The learner with a copy of its tables."""
         return copy(self)
 
     def test(self, domain: FiniteDomain, rng: Rng) -> float:
-        """One greedy episode, without learning; returns what it paid."""
-        tester = self.copy()
-        tester.domain, tester.rng, tester.explores = domain, rng, False
-        tester.step_limit = self.settings.step_limit or domain.step_limit
-        s, here, gained = tester.begin()
-        for taken in tester.play(s, here):
-            gained += taken.paid
-        return gained
+        """Play one greedy episode without learning; returns its return."""
+        player = self.copy()
+        player.domain = domain
+        player.rng = rng
+        player.explores = False
+        player.step_limit = self.settings.step_limit or domain.step_limit
+        s, configuration, episode_return = player.start_episode()
+        for step in player.play(s, configuration):
+            episode_return += step.reward
+        return episode_return
 
 
 class ReadableQLearning(ReadableLearner):
-    """Learns episode by episode; `q` maps what is seen to one value per action."""
+    """Learns episode by episode; `q` maps the policy's input to one value per action."""
 
     settings: QLearning
 
     def __init__(
-        self, domain: FiniteDomain, machine: AnyMemory, view: View, settings: QLearning, rng: Rng
+        self, domain: FiniteDomain, machine: AnyMachine, view: View, settings: QLearning, rng: Rng
     ) -> None:
         super().__init__(domain, machine, view, settings, rng)
         self.potential = find_potential(self.settings, domain, machine)
-        self.q: dict[Seen, list[float]] = {}
-        self.depth = class_depth(machine, view, self.extras.counterfactuals)
+        self.q: dict[PolicyInput, list[float]] = {}
+        self.depth = class_depth(machine, view, self.variant.counterfactuals)
         self.observed: dict[Stack, Stack] = {}
         """One stack of each class, in the order in which they were first observed."""
-        for vector in first_vectors(machine, self.extras.counter_values):
+        for vector in first_vectors(machine, self.variant.counter_values):
             self.observe(tuple(map(str, vector)))
-        self.turn = (0, 0)
-        self.last = False  # whether the step is learnt as one after which nothing comes
+        self.next_pair = (0, 0)
+        """Machine state and entry of `observed` with which a budget of updates continues."""
+        self.is_last = False
+        """True if the present step is learnt as the last of its episode."""
 
     def copy(self) -> Self:
         new = super().copy()
-        new.q, new.observed = self.q.copy(), self.observed.copy()
+        new.q = self.q.copy()
+        new.observed = self.observed.copy()
         return new
 
     def class_of(self, stack: Stack) -> Stack:
-        """The symbols that stacks of one class have in common."""
-        return stack if self.depth == EVERY_STACK else stack[: self.depth]
+        """The symbols that all stacks of a class share (if `depth` is None, the whole stack)."""
+        return stack[: self.depth]
 
     def observe(self, stack: Stack) -> None:
-        """Note a stack, unless one of its class is there."""
+        """Note a stack unless one of its class was observed."""
         self.observed.setdefault(self.class_of(stack), stack)
 
-    def values(self, s: int, here: Configuration) -> list[float]:
+    def values(self, s: int, configuration: Configuration) -> list[float]:
         """The row of the table for a state and a configuration, zeros if it is new."""
-        return self.q.setdefault(
-            (s, here.state, self.view.of(here.stack)), [0.0] * len(self.domain.actions)
-        )
+        seen = s, configuration.state, self.view.of(configuration.stack)
+        return self.q.setdefault(seen, [0.0] * len(self.domain.actions))
 
     def episode(self) -> float:
-        """One episode; returns what it paid."""
-        self.began = self.now()
-        s, here, gained = self.begin()
-        updates, most = 0, self.extras.updates_per_episode or inf
-        for step, taken in enumerate(self.play(s, here), start=1):
-            if not self.over(taken.after, taken.there):
-                self.values(taken.after, taken.there)
-            self.last = self.extras.limit_ends and step == self.step_limit
-            updates += self.learn(taken.s, taken.here, taken.a, taken.o)
-            gained += taken.paid
-            if updates >= most or self.late:
+        """Train for one episode; returns its return."""
+        self.start_time = self.now()
+        s, configuration, episode_return = self.start_episode()
+        updates = 0
+        max_updates = self.variant.updates_per_episode or inf
+        for number, step in enumerate(self.play(s, configuration), start=1):
+            if not self.is_over(step.next_s, step.next_configuration):
+                self.values(step.next_s, step.next_configuration)  # makes its row
+            self.is_last = self.variant.limit_ends and number == self.step_limit
+            updates += self.learn(step.s, step.configuration, step.a, step.o)
+            episode_return += step.reward
+            if updates >= max_updates or self.out_of_time:
                 break
         self.lower_epsilon()
-        return gained
+        return episode_return
 
-    def choose_action(self, s: int, here: Configuration, _option: int, /) -> int:
-        """An ε-greedy action; before it the stack joins those observed (Algorithm 1, lines 6 and 7)."""
-        if self.extras.counterfactuals is not Counterfactuals.NONE:
-            self.observe(here.stack)
-        return self.choose(self.values(s, here))
+    def choose_action(self, s: int, configuration: Configuration, _option: int, /) -> int:
+        """Observe the stack (Algorithm 1, lines 6 and 7); returns an ε-greedy action."""
+        if self.variant.counterfactuals is not Counterfactuals.NONE:
+            self.observe(configuration.stack)
+        return self.choose(self.values(s, configuration))
 
-    def learn(self, s: int, here: Configuration, a: int, o: int) -> int:
-        """Update from the real step and from the counterfactual ones; returns the number of updates. Without a budget per step the real
-        step is one of the counterfactual ones."""
-        plain = self.extras.counterfactuals is Counterfactuals.NONE
-        real = plain or self.extras.updates_per_step is not None
-        updates = int(real)
-        if real:
-            self.update(s, here, a, o)
-        for imagined in [] if plain else self.imagined():
-            with suppress(UndefinedMove):  # what the machine does not define has no counterfactual
-                if not self.affords(s, imagined, a, o):
+    def learn(self, s: int, configuration: Configuration, a: int, o: int) -> int:
+        """Update from the real and the counterfactual steps; returns the number of updates.
+
+        Without a budget per step, the real step is one of the counterfactual steps.
+        """
+        without_counterfactuals = self.variant.counterfactuals is Counterfactuals.NONE
+        real_first = without_counterfactuals or self.variant.updates_per_step is not None
+        updates = 0
+        if real_first:
+            self.update(s, configuration, a, o)
+            updates += 1
+        learnt_real = real_first
+        real_class = self.class_of(configuration.stack)
+        for counterfactual in self.counterfactual_configurations():
+            with suppress(UndefinedMove):  # without a rule there is no counterfactual step
+                if not self.spend_operations(s, counterfactual, a, o):
                     break
-                self.update(s, imagined, a, o)
+                self.update(s, counterfactual, a, o)
                 updates += 1
-                same = self.class_of(imagined.stack) == self.class_of(here.stack)
-                real = real or (imagined.state == here.state and same)
-        if not real:
-            self.update(s, here, a, o)
-        return updates + (not real)
+                same_state = counterfactual.state == configuration.state
+                same_class = real_class == self.class_of(counterfactual.stack)
+                learnt_real = learnt_real or (same_state and same_class)
+        if not learnt_real:
+            self.update(s, configuration, a, o)
+            updates += 1
+        return updates
 
-    def imagined(self) -> Iterator[Configuration]:
-        """Every machine state with every observed stack; with a budget that many of them, from where the last step stopped."""
-        stacks, states = list(self.observed.values()), self.machine.states
-        budget, every = self.extras.updates_per_step, len(states) * len(stacks)
-        if budget is None:
-            self.turn, budget = (0, 0), every
-        for _ in range(min(budget, every)):
-            machine, entry = self.turn
-            yield Configuration(states[machine], stacks[entry])
+    def counterfactual_configurations(self) -> Iterator[Configuration]:
+        """Every machine state with every observed stack.
+
+        With a budget of n updates per step the next n, from where the last step stopped.
+        """
+        states = self.machine.states
+        stacks = list(self.observed.values())
+        count = len(states) * len(stacks)
+        if self.variant.updates_per_step is None:
+            self.next_pair = (0, 0)
+        else:
+            count = min(count, self.variant.updates_per_step)
+        for _ in range(count):
+            u, entry = self.next_pair
+            yield Configuration(states[u], stacks[entry])
             entry = (entry + 1) % len(stacks)
-            self.turn = (machine + (entry == 0)) % len(states), entry
+            if entry == 0:
+                u = (u + 1) % len(states)
+            self.next_pair = u, entry
 
-    def update(self, s: int, here: Configuration, a: int, o: int) -> None:
-        """q(s, u, ζ, a) moves by α towards r + γ max q(s', u', ζ', a'), without the future where the task is over."""
-        after, there, target = self.outcome(s, here, a, o)
-        over = self.last or self.over(after, there)
+    def update(self, s: int, configuration: Configuration, a: int, o: int) -> None:
+        """Move q(s, u, ζ, a) by α towards r + γ max q(s', u', ζ', a'), or r if the task is over."""
+        next_s, following, target = self.outcome(s, configuration, a, o)
+        over = self.is_last or self.is_over(next_s, following)
         if self.potential is not None:
-            before, later = (here.state, here.stack), (there.state, there.stack)
-            target += self.potential.reward(before, later, over=over)
+            before = configuration.state, configuration.stack
+            after = following.state, following.stack
+            target += self.potential.reward(before, after, over=over)
         if not over:
-            future = self.q.get((after, there.state, self.view.of(there.stack)), [0.0])
-            target += self.settings.discount * max(future)
-        row = self.values(s, here)
+            seen = next_s, following.state, self.view.of(following.stack)
+            target += self.settings.discount * max(self.q.get(seen, [0.0]))
+        row = self.values(s, configuration)
         row[a] += self.settings.learning_rate * (target - row[a])

@@ -1,14 +1,15 @@
-"""The agent `summary`: it learns a deterministic environment, and acts optimally by what it knows.
+"""The agent `summary`: it learns a model of a deterministic environment and acts optimally with
+respect to it.
 
-Each move that it experiences is recorded once, and backed up for every machine state and top symbol
-(`WholeStack.note`), so one step teaches about all heights of the stack. In training it is
-optimistic: it walks over known moves to an action that it has never tried (`seek_kernel`). In every
-fourth episode that is the nearest one, in the others the one with the highest return on the way,
-with and without discount in turn. Actions that would end the episode, judged by what they emit
-elsewhere, come last. If no new action can be reached it acts greedily, as in evaluations.
+Each transition is recorded once and backed up for every machine state and top symbol
+(`WholeStack.note`), so one step teaches about stacks of all heights. Training is optimistic: the
+agent follows known transitions to an untried action (`seek_kernel`). In every fourth episode
+that is the nearest one, otherwise the one with the highest return on the path, with and without
+discount in turn. Actions that would end the episode, to judge by their labels in other states,
+come last. If no untried action can be reached, the agent acts greedily, as in evaluations.
 
-The operators (`analysis/whole_stack`) follow from the moves and the machine, so only the moves are
-saved. The operators are found again when the policy is first asked.
+The transitions and the machine determine the operators (`analysis/whole_stack`), so only
+transitions are saved. A loaded policy solves the operators when it first acts.
 """
 
 from __future__ import annotations
@@ -17,10 +18,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pdrm.analysis.whole_stack import WholeStack, check_deterministic
 from pdrm.analysis.whole_stack_kernel import NONE, World
@@ -30,30 +29,31 @@ from pdrm.files import Arrays, check_all, within
 from pdrm.language.writer import to_text
 from pdrm.learning.agents import Summary
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
+from pdrm.learning.settings import JsonObject
 from pdrm.learning.tabular.policy import (
-    Memory,
-    SeenThere,
+    RowKey,
+    StackOrCounters,
     TabularPolicy,
-    check_there,
+    check_configuration,
     number_state,
 )
-from pdrm.learning.tabular.q_learning import no_rule
+from pdrm.learning.tabular.q_learning import no_rule_error
 from pdrm.learning.tabular.rows_kernel import list_arrays, put_arrays
-from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_way, guess_end, guess_labels
+from pdrm.learning.tabular.seek_kernel import NEAREST, RICHEST, find_path, guess_end, guess_labels
 from pdrm.machines.guards import Label
-from pdrm.machines.tables import Symbols, begin_table, step_table, tabulate
+from pdrm.machines.tables import Rewards, Symbols, begin_table, step_table, tabulate
 from pdrm.product.observation import FullStack
 from pdrm.task import Task
 
 KIND = "summary"
 WORLD = "world."
-"""The names of the experienced moves begin so when they are saved."""
+"""The prefix of the names of saved arrays."""
 CLOSE = 1e-9
-"""Values that differ by less than this share of the largest count as equal."""
+"""Values with a smaller difference, as a share of the largest, count as equal."""
 
 
-def nothing_known(states: int, actions: int) -> World:
-    """A world of which nothing has been experienced."""
+def empty_world(states: int, actions: int) -> World:
+    """A world without known transitions."""
     return World(
         np.full((states, actions), NONE, np.int32),
         np.zeros((states, actions), np.int32),
@@ -64,38 +64,40 @@ def nothing_known(states: int, actions: int) -> World:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SummaryPolicy(TabularPolicy):
-    """Acts by the operators of what was experienced, with any stack."""
+    """Acts optimally with respect to the known transitions, with any stack."""
 
     labels: tuple[Label, ...]
     discount: float
     world: World
-    """The experienced moves."""
+    """The known transitions."""
 
     def __len__(self) -> int:
         return int((self.world.next >= 0).sum())
 
     @property
     def view(self) -> FullStack:
-        """The view of the stack: all of it."""
+        """The view of the stack: all symbols."""
         return FullStack()
 
     @cached_property
     def solver(self) -> WholeStack:
-        """The operators, found when they are first needed."""
+        """The operators, solved when they are first needed."""
         table = tabulate(self.pushdown, self.labels)
         return WholeStack(self.world, table, self.discount, precision=1e-9)
 
     def values(
-        self, environment_state: StateLike, machine_state: str, memory: Memory
-    ) -> npt.NDArray[np.float64]:
-        """The value of each action, -inf if it was never experienced. `memory`: the stack, top first."""
+        self, environment_state: StateLike, machine_state: str, memory: StackOrCounters
+    ) -> Rewards:
+        """The value of each action, or -inf if it was never tried.
+
+        `memory` is the stack, top first.
+        """
         machine = self.pushdown
-        states, stack = (*machine.states, *machine.final), machine.stack
-        check_there(machine_state, memory, states, stack)
-        env_state, env_states = (
-            number_state(environment_state, self.domain),
-            len(self.world.terminal),
-        )
+        states = (*machine.states, *machine.final)
+        stack = machine.stack
+        check_configuration(machine_state, memory, states, stack)
+        env_state = number_state(environment_state, self.domain)
+        env_states = len(self.world.terminal)
         if env_state >= env_states:
             fault = f"{env_state} is not a state of the environment this was learnt in"
             raise WrongPolicy(fault, fix=f"states are 0 to {env_states - 1}")
@@ -108,23 +110,21 @@ class SummaryPolicy(TabularPolicy):
         return list(product(self.pushdown.states, self.pushdown.stack, env_states))
 
     def _height(self) -> int:
-        """The actions with one symbol on the stack, in environment states whose moves were experienced."""
+        """Its table shows stacks of one symbol, in environment states with known transitions."""
         return len(self._heads)
 
-    def _seen(self, row: int) -> SeenThere:
+    def _seen(self, row: int) -> RowKey:
         state, symbol, env_state = self._heads[row]
         return env_state, state, (symbol,)
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _saved(self) -> tuple[JsonObject, Arrays]:
         labels = [sorted(label) for label in self.labels]
-        own = {"kind": KIND, "labels": labels, "discount": self.discount}
-        return own, list_arrays(self.world, WORLD)
+        description = {"kind": KIND, "labels": labels, "discount": self.discount}
+        return description, list_arrays(self.world, WORLD)
 
 
-def find_values(
-    solver: WholeStack, env_state: int, state: int, symbols: Symbols
-) -> npt.NDArray[np.float64]:
-    """The values of the actions, -inf if they are not known; those that are close are made equal."""
+def find_values(solver: WholeStack, env_state: int, state: int, symbols: Symbols) -> Rewards:
+    """The values of the actions, or -inf for unknown ones. Almost equal values are made equal."""
     if state >= solver.table.first_final or solver.world.terminal[env_state]:
         return np.zeros(solver.world.next.shape[1])
     values = solver.action_values(env_state, state, symbols)
@@ -135,17 +135,19 @@ def find_values(
     return values
 
 
-def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryPolicy:
-    """The policy that the arrays and their description are; `ValueError` if they are damaged."""
-    text, actions = str(description["machine"]), tuple(map(str, description["actions"]))
+def read_summary_policy(arrays: Arrays, description: JsonObject) -> SummaryPolicy:
+    """The policy in these arrays with this description. Raises `ValueError` if they are damaged."""
+    text = str(description["machine"])
+    actions = tuple(map(str, description["actions"]))
     labels = tuple(frozenset(map(str, label)) for label in description["labels"])
     discount = float(description["discount"])
-    world: World = put_arrays(nothing_known(0, 0), arrays, WORLD)
+    world: World = put_arrays(empty_world(0, 0), arrays, WORLD)
     states = len(world.terminal)
-    alike = all(part.shape == (states, len(actions)) for part in world[:3])
-    moves = within(world.next, NONE, states - 1) and within(world.label, 0, len(labels) - 1)
+    shapes_agree = all(part.shape == (states, len(actions)) for part in world[:3])
+    in_bounds = within(world.next, NONE, states - 1) and within(world.label, 0, len(labels) - 1)
     check_all(
-        (0 <= discount < 1, "invalid discount"), (alike and moves, "its moves are out of bounds")
+        (0 <= discount < 1, "invalid discount"),
+        (shapes_agree and in_bounds, "its moves are out of bounds"),
     )
     policy = SummaryPolicy(description["about"], text, actions, labels, discount, world)
     tabulate(policy.pushdown, labels)  # the machine must read the labels
@@ -154,9 +156,9 @@ def read_summary_policy(arrays: Arrays, description: dict[str, Any]) -> SummaryP
 
 # --- Learning
 
-TRAINING, TESTING = range(2)
-"""Streams of random numbers; every episode has a generator of its own."""
-ANOTHER = "train another agent, such as cprm"
+TRAINING, EVALUATION = range(2)
+"""Streams of random numbers. Every episode has its own generator."""
+OTHER_AGENT = "train another agent, such as cprm"
 
 
 class SummaryLearner(BuiltInLearner):
@@ -169,14 +171,14 @@ class SummaryLearner(BuiltInLearner):
     """
 
     solver: WholeStack
-    """The operators of what is known."""
+    """The operators for the known transitions."""
 
     def __init__(self, task: Task, agent: Summary, seed: int) -> None:
         agent = agent.resolved(task)
         try:
             check_deterministic(task.finite)
         except StochasticMoves as error:
-            raise StochasticMoves(error.message, fix=ANOTHER) from None
+            raise StochasticMoves(error.message, fix=OTHER_AGENT) from None
         self.domain = task.finite
         self.machine = task.pushdown
         self.settings = agent
@@ -188,51 +190,51 @@ class SummaryLearner(BuiltInLearner):
             (RICHEST, agent.discount),
         )
         self.table = tabulate(self.machine, self.domain.labels)
-        self.world = nothing_known(self.domain.states, len(self.domain.actions))
+        self.world = empty_world(self.domain.states, len(self.domain.actions))
         self.episodes = 0
         self.steps = 0
-        self._begin()
+        self._solve_again()
 
-    # --- What the training loop asks
+    # --- The interface of learners
 
     def advance(self, until: Until, /) -> None:
-        """Train until then, in whole episodes, but never past the agent's `episodes`."""
-        if self._stale:  # the values have narrower bounds by now
-            self._begin()
+        """Train in whole episodes, but not beyond the agent's `episodes`."""
+        if self._is_stale:  # its bounds can be made narrower
+            self._solve_again()
         while not until.reached(self) and self.episodes < self.settings.episodes:
             rng = np.random.default_rng((self.seed, TRAINING, self.episodes))
             self.play(self.domain, rng, train=True)
             self.episodes += 1
 
     def test(self, episodes: int, _seed: int = 0, /) -> EvaluationResult:
-        """Greedy episodes in each of the evaluation domains, as one evaluation, with the run's own generators."""
-        found = []
-        for number, where in enumerate(self.domain.tested_on):
-            rng = np.random.default_rng((self.seed, TESTING, self.episodes, number))
-            found += [self.play(where, rng, train=False) for _ in range(episodes)]
-        returns, steps, ends = zip(*found, strict=True)
+        """Greedy episodes in each of the evaluation domains, with the run's generators."""
+        results = []
+        for number, domain in enumerate(self.domain.tested_on):
+            rng = np.random.default_rng((self.seed, EVALUATION, self.episodes, number))
+            results += [self.play(domain, rng, train=False) for _ in range(episodes)]
+        returns, steps, ends = zip(*results, strict=True)
         names = np.array((*self.machine.states, *self.machine.final))
         return EvaluationResult(np.array(returns), np.array(steps, np.int64), names[list(ends)])
 
     def save(self) -> Arrays:
-        """The state of the run, between two episodes."""
+        """The state of the run between two episodes."""
         counts = np.array([self.episodes, self.steps], np.int64)
         return {"counts": counts, **list_arrays(self.world, WORLD)}
 
     def load(self, arrays: Arrays, /) -> None:
-        """Put a new run into a saved state."""
+        """Restore a saved state in a new run."""
         self.episodes, self.steps = arrays["counts"].tolist()
         self.world = put_arrays(self.world, arrays, WORLD)
-        self._begin()
+        self._solve_again()
 
     def facts(self) -> dict[str, float]:
-        """Counts of steps, of the lines of the operators, and of all numbers that are kept."""
+        """The number of steps, of lines of the operators, and of all stored numbers."""
         size = self.solver.size
         numbers = size["numbers"] + sum(part.size for part in self.world)
         return {"steps": float(self.steps), "rows": float(size["lines"]), "numbers": float(numbers)}
 
-    def policy(self, about: dict[str, Any] | None = None) -> SummaryPolicy:
-        """The policy so far."""
+    def policy(self, about: JsonObject | None = None) -> SummaryPolicy:
+        """The present policy."""
         return SummaryPolicy(
             about or {},
             to_text(self.machine),
@@ -245,87 +247,90 @@ class SummaryLearner(BuiltInLearner):
     # --- Episodes
 
     def play(
-        self, where: FiniteDomain, rng: np.random.Generator, *, train: bool
+        self, domain: FiniteDomain, rng: np.random.Generator, *, train: bool
     ) -> tuple[float, int, int]:
-        """Play an episode; return its return, its steps, and the machine state that it ends in."""
-        arrays = where.arrays
-        limit = self.settings.step_limit or where.step_limit
+        """Play an episode; returns its return, its length and the last machine state."""
+        arrays = domain.arrays
+        step_limit = self.settings.step_limit or domain.step_limit
         start = pick(arrays.start_probability, float(rng.random()))
         s = int(arrays.start_state[start])
         label = int(arrays.start_label[start])
-        u, stack, gained = begin_table(self.table)
+        u, stack, episode_return = begin_table(self.table)
         if label != NO_LABEL and u < self.table.first_final:
-            u, stack, paid = self._read(u, stack, label)
-            gained += paid
+            u, stack, machine_reward = self._read(u, stack, label)
+            episode_return += machine_reward
         if train:
             self._guess = guess_labels(self.world, len(self.domain.labels))
         goal, discount = self.goals[self.episodes % len(self.goals)]
         seeking = train
         plan: list[int] = []
-        for step in range(limit):
+        for step in range(step_limit):
             if u >= self.table.first_final or arrays.terminal[s]:
-                return gained, step, u
+                return episode_return, step, u
             if seeking and not plan:
-                turn = int(rng.integers(len(where.actions)))
-                plan = self._seek(s, u, stack, limit - step, goal, turn, discount)
+                turn = int(rng.integers(len(domain.actions)))
+                plan = self._seek(s, u, stack, step_limit - step, goal, turn, discount)
                 seeking = bool(plan)
             if plan:
                 a = plan.pop(0)
-            else:  # one of the best by what is known
+            else:  # one of the best known actions
                 values = find_values(self.solver, s, u, stack)
                 a = int(rng.choice(np.flatnonzero(values == values.max())))
             outcome = s, a, pick(arrays.probability[s, a], float(rng.random()))
-            after = int(arrays.next[outcome])
+            next_s = int(arrays.next[outcome])
             label = int(arrays.label[outcome])
-            r = float(arrays.reward[outcome])
+            env_reward = float(arrays.reward[outcome])
             if train:
-                self._experience(s, a, after, label, r, ends=bool(arrays.terminal[after]))
+                ends = bool(arrays.terminal[next_s])
+                self._record(s, a, next_s, label, env_reward, ends=ends)
                 self.steps += 1
-            u, stack, paid = self._read(u, stack, label)
-            s = after
-            gained += paid + r
-        return gained, limit, u
+            u, stack, machine_reward = self._read(u, stack, label)
+            s = next_s
+            episode_return += machine_reward + env_reward
+        return episode_return, step_limit, u
 
     def _read(self, u: int, stack: Symbols, label: int) -> tuple[int, Symbols, float]:
         try:
             return step_table(self.table, u, stack, label)
         except UndefinedMove:
-            raise no_rule(self.domain, self.machine.name) from None
+            raise no_rule_error(self.domain, self.machine.name) from None
 
     def _seek(
         self, s: int, u: int, stack: Symbols, left: int, goal: int, turn: int, discount: float
     ) -> list[int]:
-        """The actions to one that was never tried, or none."""
+        """The actions on a path to an untried action, or an empty list."""
         if goal == NEAREST:
             top = stack[0] if stack else 0
             untried = np.flatnonzero(self.world.next[s] < 0).tolist()
-            here = [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]
-            if here:
-                return [here[turn % len(here)]]
-        return find_way(
+            going_on = [a for a in untried if not guess_end(self.table, u, self._guess[a], top)[0]]
+            if going_on:
+                return [going_on[turn % len(going_on)]]
+        return find_path(
             self.world, self.table, self._guess, s, u, stack, left, goal, turn, discount
         )
 
-    def _experience(self, s: int, a: int, after: int, label: int, r: float, *, ends: bool) -> None:
-        """Record a move; a new one is backed up for every machine state and top symbol."""
+    def _record(
+        self, s: int, a: int, next_s: int, label: int, reward: float, *, ends: bool
+    ) -> None:
+        """Record a transition. A new one is backed up for every machine state and top symbol."""
         world = self.world
         if world.next[s, a] >= 0:
             return
-        world.next[s, a] = after
+        world.next[s, a] = next_s
         world.label[s, a] = label
-        world.reward[s, a] = r
-        world.terminal[after] |= ends
-        if abs(r) > self._largest:
-            self._begin()
+        world.reward[s, a] = reward
+        world.terminal[next_s] |= ends
+        if abs(reward) > self._largest:
+            self._solve_again()
         else:
             self.solver.note(s)
-            self.solver.note(after)
-        self._stale = True
+            self.solver.note(next_s)
+        self._is_stale = True
 
-    def _begin(self) -> None:
-        """Find the operators of what is known from scratch."""
+    def _solve_again(self) -> None:
+        """Solve the operators of all known transitions from scratch."""
         self._largest = float(np.abs(self.world.reward).max(initial=0.0))
-        self._stale = False
+        self._is_stale = False
         self.solver = WholeStack(
             self.world,
             self.table,
