@@ -1,4 +1,4 @@
-"""The command: `python -m benchmarks [tabular | analysis | deep] [--seconds N] [--json] [--record FOLDER]`."""
+"""The command `python -m benchmarks`: measure, print and record the figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ NAMES = ("tabular", "analysis", "deep")
 
 
 def measure(name: str, seconds: float) -> tuple[str, Figures]:
-    """The record's name and all figures of one benchmark; MissingPackage without its peer."""
+    """Run a benchmark and return the record's name and its figures.
+
+    Raises:
+        MissingPackage: The library to compare with is not installed.
+    """
 
     def on_progress(what: str) -> None:
         print(f"{name}: {what}", file=sys.stderr)
@@ -25,18 +29,18 @@ def measure(name: str, seconds: float) -> tuple[str, Figures]:
     if name == "tabular":
         from benchmarks.tabular import bench_tabular
 
-        found = bench_tabular(seconds, on_progress)
+        results = bench_tabular(seconds, on_progress)
     elif name == "analysis":
         from benchmarks.analysis import bench_analysis
 
-        found = bench_analysis(seconds, on_progress)
+        results = bench_analysis(seconds, on_progress)
     else:
         from benchmarks.deep import bench_deep, uses_gpu
 
         record = "deep-gpu" if uses_gpu() else "deep-cpu"
-        found = bench_deep(seconds, on_progress)
-    for some in found:
-        for figure, value in some.items():
+        results = bench_deep(seconds, on_progress)
+    for result in results:
+        for figure, value in result.items():
             figures[figure] = int(value) if float(value).is_integer() else float(f"{value:.6g}")
     return record, figures
 
@@ -44,34 +48,37 @@ def measure(name: str, seconds: float) -> tuple[str, Figures]:
 def main() -> int:
     """Run the chosen benchmarks, or all that this computer can run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; all")
-    parser.add_argument("--seconds", type=float, default=20.0, help="for each, about")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)} (default: all)"
+    )
+    parser.add_argument("--seconds", type=float, default=20.0, help="approximate time of each")
     parser.add_argument("--json", action="store_true", help="print one flat object")
     parser.add_argument("--record", type=Path, help="write the figures into this folder")
-    given = parser.parse_args()
-    if unknown := set(given.names) - {*NAMES}:
+    options = parser.parse_args()
+    if unknown := set(options.names) - {*NAMES}:
         parser.error(f"unknown benchmark {min(unknown)}: use {', '.join(NAMES)}")
-    if not 0 < given.seconds <= 3_600:
-        parser.error("--seconds must lie between 0 and 3600")
-    every: Figures = {}
+    if not 0 < options.seconds <= 3_600:
+        parser.error("--seconds must be between 0 and 3600")
+    all_figures: Figures = {}
     missing = 0
-    for name in given.names or NAMES:
+    for name in options.names or NAMES:
         try:
-            record, figures = measure(name, given.seconds)
+            record, figures = measure(name, options.seconds)
         except MissingPackage as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
+            print(f"skipped {name}: {error}", file=sys.stderr)
             missing += 1
             continue
-        every |= figures
-        if given.record is not None:
-            command = f"python -m benchmarks {name} --seconds {given.seconds:g}"
-            print(f"wrote {write_record(record, command, figures, given.record)}", file=sys.stderr)
-        if not given.json:
+        all_figures |= figures
+        if options.record is not None:
+            command = f"python -m benchmarks {name} --seconds {options.seconds:g}"
+            path = write_record(record, command, figures, options.record)
+            print(f"wrote {path}", file=sys.stderr)
+        if not options.json:
             for figure, value in figures.items():
                 print(f"{figure:<45}{value:>20,}")
-    if given.json:
-        print(json.dumps(every, indent=1))
-    return 2 if not every or (given.names and missing) else 0
+    if options.json:
+        print(json.dumps(all_figures, indent=1))
+    return 2 if not all_figures or (options.names and missing) else 0
 
 
 if __name__ == "__main__":

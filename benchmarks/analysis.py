@@ -1,13 +1,14 @@
-"""Time to solve a product, next to Storm on the same numbers.
+"""Time to solve a product, compared with Storm on the same numbers.
 
-Both solve to the same absolute precision with a guarantee, in turns, in one process; a time is the median of its rounds,
-seconds are the processor's. Ours includes everything from the product's arrays to the intervals, Storm's is one call of its
-model checker on a model built before. Of Storm's sound methods the fastest counts: all are tried at the smallest size, the
-two fastest there at the middle one, and the faster of these at the largest.
+Both solve to the same guaranteed absolute precision, in turns, in one process. A time is the median
+of the rounds in processor seconds. The time of pdrm includes everything from the product's arrays
+to the intervals. Storm's time is one call of its model checker on a model built before. The fastest
+of Storm's sound methods counts: all are tried at the smallest size, the two fastest of these at the
+middle size, and the faster of these at the largest.
 
-The products: LetterEnv has very many small components, the maze hardly a cycle (it is searched forwards and retraced
-backwards), and the brackets one component with nearly all states: every bracket that is opened can be closed, and pays, for
-ever.
+The products: LetterEnv has very many small components, and the maze almost no cycles (it is
+searched forwards and retraced backwards). The brackets have one component with nearly all states:
+opening and closing brackets can be repeated, with rewards, forever.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ MEMORY = 12 * 2**30
 
 TASKS = {"letter": "letter", "maze": "maze-10x10"}
 Heights = Mapping[str, Sequence[int]]
-"""Task -> bounds of its stacks."""
+"""Stack bounds of each task."""
 SIZES: Heights = {"letter": (300, 3_000, 35_000), "brackets": (7, 11, 15)}
-"""For about ten thousand, two hundred thousand and over two million states."""
+"""About ten thousand, two hundred thousand and over two million states."""
 NAMES = ("small", "middle", "large")
 TRIED = (len(SOUND), 2, 1)
-"""Methods of Storm that are tried at these sizes."""
+"""How many of Storm's methods are tried at each size."""
 DISCOUNT = 0.99
 PRECISION = 1e-6
 COMPARED = 2_000
-"""States whose values are compared with Storm's."""
+"""Number of states whose values are compared with Storm's."""
 
 BRACKETS = """
 name      brackets
@@ -67,7 +68,7 @@ T = TypeVar("T")
 
 
 def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
-    """All figures; small products are repeated for about `seconds` in all, large ones are solved once."""
+    """All figures. Small products are solved for about `seconds` in all, large ones once."""
     on_progress("compiling the kernels")
     for task in SIZES:
         solve(bounded(task, 2))
@@ -75,7 +76,7 @@ def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Figures]
     for task, heights in SIZES.items():
         methods = list(SOUND)
         for size, height, tried in zip(NAMES, heights, TRIED, strict=True):
-            on_progress(f"{task} with stacks up to {height:,}, next to Storm")
+            on_progress(f"{task} with stacks up to {height:,}, compared with Storm")
             share = seconds / (len(NAMES) * len(SIZES))
             figures, methods = race_storm(task, height, methods[:tried], share)
             yield {f"{name}_{task}_{size}": value for name, value in figures.items()}
@@ -87,22 +88,26 @@ def bench_analysis(seconds: float, on_progress: OnProgress) -> Iterator[Figures]
 def race_storm(
     task: str, height: int, methods: Sequence[str], seconds: float
 ) -> tuple[Figures, list[str]]:
-    """One product solved in turns with Storm, at least once, until the seconds are over; and Storm's methods, fastest first."""
+    """Solve a product in turns with Storm, for the given time but at least once.
+
+    Returns:
+        The figures, and Storm's methods, fastest first.
+    """
     build_s, product = timed(bounded, task, height)
     handed_over_s, model = timed(storm_product, product, DISCOUNT)
     compared = np.random.default_rng(0).integers(0, len(product), COMPARED)
     ours: list[float] = []
     theirs: dict[str, list[float]] = {method: [] for method in methods}
-    apart = 0.0
-    began = clock()
-    while not ours or clock() - began < seconds:
-        taken, found = timed(solve, product)
-        ours.append(taken)
-        middle = (found.lower[compared] + found.upper[compared]) / 2
+    difference = 0.0
+    started = clock()
+    while not ours or clock() - started < seconds:
+        time, bounds = timed(solve, product)
+        ours.append(time)
+        middle = (bounds.lower[compared] + bounds.upper[compared]) / 2
         for method, times in theirs.items():
             solved = model.solve(method, PRECISION, compared)
             times.append(solved.seconds)
-            apart = max(apart, float(np.abs(solved.values - middle).max()))
+            difference = max(difference, float(np.abs(solved.values - middle).max()))
     medians = {method: median(times) for method, times in theirs.items()}
     fastest = sorted(methods, key=medians.__getitem__)
     solve_s = median(ours)
@@ -116,27 +121,28 @@ def race_storm(
         "storm_s": storm_s,
         "storm_handed_over_s": handed_over_s,
         "storm_time_ratio": solve_s / storm_s,
-        "storm_difference": apart,
+        "storm_difference": difference,
         "bytes_per_state": bytes_per_state(product),
     }
     return figures, fastest
 
 
 def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:
-    """The processor's seconds that a call takes, and what it returns."""
-    began = clock()
+    """Call a function; return the processor seconds and the result."""
+    started = clock()
     result = function(*args, **kwargs)
-    return clock() - began, result
+    return clock() - started, result
 
 
 def solve(product: FiniteProduct) -> ValueBounds:
-    """Bounds of the values; what is known by the top symbol alone would not hold in a product with a cap."""
+    """Bounds of the values, starting from those for all stacks (bounds by top symbol do not hold in
+    a product with a cap)."""
     initial = FrontierBounds(product, DISCOUNT).bound_every_policy(0)
     return bound_values(product, DISCOUNT, PRECISION, initial=initial)
 
 
 def bytes_per_state(product: FiniteProduct) -> float:
-    """Memory of a product divided by its states: their arrays, the stacks', and the room to grow.
+    """Memory of a product per state: its arrays, those of the stacks, and their reserve.
 
     >>> bytes_per_state(bounded("letter", 300)) < 300
     True
@@ -147,7 +153,8 @@ def bytes_per_state(product: FiniteProduct) -> float:
 
 
 def bounded(task: str, height: int) -> FiniteProduct:
-    """A task's product with stacks up to a height; a step that would exceed it pays and changes nothing.
+    """A task's product with bounded stacks. A step that would exceed the bound gives its reward and
+    changes nothing.
 
     >>> len(bounded("letter", 3)), len(bounded("maze", 3)), len(bounded("brackets", 3))
     (166, 21, 588)
@@ -174,13 +181,13 @@ def _find_task(name: str) -> Task:
 
 
 def brackets_grid() -> FiniteDomain:
-    """A slippery grid on which a third of the cells show brackets, always the same ones."""
+    """A slippery grid with brackets on a third of the cells, chosen with a fixed seed."""
     kind = np.zeros(SIDE * SIDE, np.int64)
     cells = np.random.default_rng(0).permutation(SIDE * SIDE)
     for number, some in enumerate(np.array_split(cells[: len(cells) // 3], 4), start=1):
         kind[some] = number
-    place = np.stack(np.divmod(np.arange(SIDE * SIDE), SIDE), axis=1)
-    moved = np.clip(place[:, None] + np.array(MOVES), 0, SIDE - 1) @ (SIDE, 1)
+    position = np.stack(np.divmod(np.arange(SIDE * SIDE), SIDE), axis=1)
+    moved = np.clip(position[:, None] + np.array(MOVES), 0, SIDE - 1) @ (SIDE, 1)
     following = np.stack([moved, np.roll(moved, -1, axis=1)], axis=2)
     return from_arrays(
         "brackets",

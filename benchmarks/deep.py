@@ -1,8 +1,10 @@
-"""Speed of the deep agents: environment and machine alone, PPO with many environments, and PPO next to Stable-Baselines3's.
+"""Speed of the deep agents: environment and machine alone, PPO with many environments, and compared
+with Stable-Baselines3.
 
-All on WaterWorld with its machine. On a processor, seconds are its own, and our PPO takes turns with Stable-Baselines3's: the
-same settings, task and observations. On a GPU, seconds are the wall clock's, with as many environments as fill it and no
-peer; NumPy, Numba, JAX, optax, Gymnasium and typer are then all that is needed.
+All on WaterWorld with its machine. On a CPU, times are processor seconds, and pdrm's PPO takes
+turns with Stable-Baselines3's, with the same settings, task and observations. On a GPU, times are
+wall-clock seconds, with enough environments to use it fully and without a comparison. This needs
+only NumPy, Numba, JAX, optax, Gymnasium and typer.
 """
 
 from __future__ import annotations
@@ -35,10 +37,10 @@ from pdrm.task import Task
 
 
 class Sizes(NamedTuple):
-    """Numbers of environments to measure with."""
+    """Numbers of environments."""
 
     random: Sequence[int]
-    """Without a learner."""
+    """For random steps, without a learner."""
     ppo: Sequence[int]
 
 
@@ -46,9 +48,9 @@ ON_CPU = Sizes(random=(64, 1_024, 16_384), ppo=(64, 1_024))
 ON_GPU = Sizes(random=(2**12, 2**15, 2**18, 2**20, 2**22), ppo=(2**11, 2**14, 2**16))
 RANDOM_STEPS = 100
 N_STEPS, BATCHES, EPOCHS = 32, 16, (1, 2, 4)
-"""PPO's steps of each environment between updates, batches per epoch, and the numbers of epochs that are tried."""
+"""PPO's steps per environment between updates, batches per epoch, and numbers of epochs."""
 HEADLINE = 2
-"""The number of epochs that the figure `many_ppo_steps_per_s` is of."""
+"""Number of epochs of the figure `many_ppo_steps_per_s`."""
 ROUNDS = 5
 SETTINGS: dict[str, dict[str, Any]] = {
     "": {"n_envs": 1},
@@ -63,25 +65,26 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "learning_rate": 3e-6,
     },
 }
-"""The settings of both sides. The empty name has what neither side chose: the peer's defaults, one environment. Then many
-environments with few epochs of large batches, and the paper's settings for 17 × 17 except `target_kl` and `clip_range_vf`."""
-NOTICEABLE = 0.2
-"""Seconds that ours trains for in a round, at least."""
+"""Settings of both libraries. The empty name: Stable-Baselines3's defaults with one environment.
+Then many environments with few epochs of large batches, and the paper's settings for 17 × 17 except
+`target_kl` and `clip_range_vf`."""
+MIN_SECONDS = 0.2
+"""Minimum training time of pdrm in a round."""
 SHARED = (
     *("n_steps", "batch_size", "n_epochs", "gae_lambda"),
     *("learning_rate", "clip_range", "ent_coef", "vf_coef", "max_grad_norm"),
 )
-"""Settings that have the same names on both sides."""
+"""Settings with the same name in both libraries."""
 
 
 def uses_gpu() -> bool:
-    """Return True if JAX has something faster than a processor."""
+    """Return True if JAX runs on an accelerator."""
     return bool(jax.default_backend() != "cpu")
 
 
 def bench_deep(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
-    """All figures; `seconds` is the time of the comparison with the peer."""
-    # One thread each: networks this small are fastest so, and XLA's pool can stall on machines with few cores.
+    """All figures. `seconds` is the time of the comparison with Stable-Baselines3."""
+    # One thread each is fastest for small networks, and XLA's pool can hang on few cores.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
     gpu = uses_gpu()
     if not gpu and find_spec("stable_baselines3") is None:
@@ -101,49 +104,49 @@ def bench_deep(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
         "many_ppo_steps_per_s": max(headlines),
     }
     if not gpu:
-        yield from beside_sb3(seconds, on_progress)
+        yield from compare_sb3(seconds, on_progress)
 
 
 def seconds_of(burst: Callable[[], object]) -> float:
-    """Seconds of the processor's clock, or of the wall clock if a GPU does the work."""
+    """Processor seconds of a call, or wall-clock seconds on a GPU."""
     clock = perf_counter if uses_gpu() else process_time
-    began = clock()
+    started = clock()
     burst()
-    return clock() - began
+    return clock() - started
 
 
 # --- Environment and machine alone, stepped by random actions
 
 
 def random_speed(n_envs: int) -> float:
-    """Random steps of the product per second: the best of some bursts."""
+    """Random steps of the product per second: the best of several bursts."""
     product = water_product()
     envs = jax.jit(lambda: begin_envs(product, PPO(n_envs=n_envs, staggered=True), make_key(0)))()
     walk = jax.jit(partial(_walk, product, RANDOM_STEPS), donate_argnums=0)
 
     def burst() -> float:
         nonlocal envs
-        envs, paid = walk(envs)
-        return float(paid)  # waits for it
+        envs, reward = walk(envs)
+        return float(reward)  # waits for the result
 
     burst()
     return n_envs * RANDOM_STEPS / min(seconds_of(burst) for _ in range(ROUNDS))
 
 
 def _walk(product: JaxProduct, steps: int, envs: Envs) -> tuple[Envs, jax.Array]:
-    """Random steps, and the sum of their rewards, so that the compiler can leave nothing out."""
+    """Random steps and the sum of their rewards, which keeps the compiler from omitting them."""
 
-    def one(envs: Envs, _: None) -> tuple[Envs, jax.Array]:
+    def step(envs: Envs, _: None) -> tuple[Envs, jax.Array]:
         number = jax.vmap(lambda key: uniforms(key, 1)[0])(action_keys(envs))
         stepped = step_envs(product, envs, (number * product.domain.actions).astype(jnp.int32))
         return stepped.envs, stepped.outcome.reward.sum()
 
-    envs, paid = jax.lax.scan(one, envs, None, length=steps)
-    return envs, paid.sum()
+    envs, rewards = jax.lax.scan(step, envs, None, length=steps)
+    return envs, rewards.sum()
 
 
 def water_product() -> JaxProduct:
-    """WaterWorld 17 × 17 with its machine, seen through the top symbol."""
+    """WaterWorld 17 × 17 with its machine, with k = 1."""
     return jax_product(water_domain(WaterWorld()), Task("water-17").pushdown, TopK(1), depth=16)
 
 
@@ -151,12 +154,14 @@ def water_product() -> JaxProduct:
 
 
 def measure_ppo(n_envs: int) -> Figures:
-    """PPO's training steps per second by the epochs, and from these the time of collecting and of an epoch.
+    """PPO's training steps per second for each number of epochs, and the times of collecting and of
+    an epoch.
 
-    An epoch costs the slope of the line through the times; collecting costs what the line begins with.
+    The time of an epoch is the slope of the line through the times, and the time of collecting its
+    intercept.
     """
     figures: Figures = {}
-    taken: list[float] = []
+    times: list[float] = []
     for epochs in EPOCHS:
         batch = n_envs * N_STEPS // BATCHES
         training = water_training(
@@ -165,53 +170,54 @@ def measure_ppo(n_envs: int) -> Figures:
         burst = burst_of(training, ROUNDS)
         burst()
         seconds = min(seconds_of(burst) for _ in range(ROUNDS))
-        taken.append(seconds / ROUNDS / training.algorithm.settings.steps_per_iteration)
-        figures[f"many_ppo_steps_per_s_{n_envs}_envs_{epochs}_epochs"] = 1 / taken[-1]
-    slope, begin = np.polyfit(EPOCHS, taken, 1)
-    figures[f"many_ppo_collect_ns_{n_envs}_envs"] = float(begin) * 1e9
+        times.append(seconds / ROUNDS / training.algorithm.settings.steps_per_iteration)
+        figures[f"many_ppo_steps_per_s_{n_envs}_envs_{epochs}_epochs"] = 1 / times[-1]
+    slope, intercept = np.polyfit(EPOCHS, times, 1)
+    figures[f"many_ppo_collect_ns_{n_envs}_envs"] = float(intercept) * 1e9
     figures[f"many_ppo_epoch_ns_{n_envs}_envs"] = float(slope) * 1e9
     return figures
 
 
-def water_training(given: dict[str, Any]) -> DeepTraining:
+def water_training(settings: dict[str, Any]) -> DeepTraining:
     """One run of PPO on WaterWorld."""
-    algorithm = make_algorithm(water_product(), PPO.like_sb3(**given))
+    algorithm = make_algorithm(water_product(), PPO.like_sb3(**settings))
     return DeepTraining(lambda _: algorithm, [0])
 
 
 def burst_of(training: DeepTraining, iterations: int) -> Callable[[], None]:
-    """A function that trains for n more iterations, and waits for them."""
+    """A function that trains for more iterations and waits for the result."""
     return partial(training.iterate, iterations)
 
 
-# --- PPO next to Stable-Baselines3's
+# --- PPO compared with Stable-Baselines3's
 #
-# A round trains the peer for one iteration and ours for as many as take a noticeable time. A speed is that of the best round:
-# other programs empty the caches, which slows the peer more than ours. Torch and XLA have one thread each. The peer's
-# environment is ours on NumPy.
+# A round trains Stable-Baselines3 for one iteration, and pdrm for as many iterations as take
+# MIN_SECONDS. A speed is that of the best round: other programs evict the caches, which slows
+# Stable-Baselines3 more than pdrm. Torch and XLA have one thread each. Stable-Baselines3 uses
+# pdrm's environment on NumPy.
 
 
-def beside_sb3(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
+def compare_sb3(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
     """Training steps per second of both, with each of the settings."""
-    for name, given in SETTINGS.items():
-        on_progress(f"PPO next to Stable-Baselines3's, environments: {given['n_envs']}")
-        figures = race_sb3(given, seconds / len(SETTINGS))
+    for name, settings in SETTINGS.items():
+        on_progress(f"PPO and Stable-Baselines3's, environments: {settings['n_envs']}")
+        figures = race_sb3(settings, seconds / len(SETTINGS))
         ending = f"_{name}" if name else ""
         yield {figure + ending: value for figure, value in figures.items()}
 
 
-def race_sb3(given: dict[str, Any], seconds: float) -> Figures:
-    """Both at these settings, in turns until the seconds are over, at least once each."""
-    training = water_training(given)
+def race_sb3(settings: dict[str, Any], seconds: float) -> Figures:
+    """Train both with these settings, in turns for the given time but at least once each."""
+    training = water_training(settings)
     burst = burst_of(training, 1)
-    peer = sb3_ppo(PPO.like_sb3(**given).resolved())
+    peer = sb3_ppo(PPO.like_sb3(**settings).resolved())
     steps = training.algorithm.settings.steps_per_iteration
     burst()
-    turns = max(1, round(NOTICEABLE / seconds_of(burst)))
+    turns = max(1, round(MIN_SECONDS / seconds_of(burst)))
     ours: list[float] = []
     theirs: list[float] = []
-    began = process_time()
-    while not ours or process_time() - began < seconds:
+    started = process_time()
+    while not ours or process_time() - started < seconds:
         theirs.append(steps / seconds_of(lambda: peer(steps)))
         ours.append(median(steps / seconds_of(burst) for _ in range(turns)))
     return {
@@ -227,20 +233,21 @@ def water_task() -> MachineEnv:
     return wrap(WaterEnv(WaterWorld()), "water", "info", k=1, flatten=True)
 
 
-def sb3_ppo(chosen: PPO) -> Callable[[int], object]:
-    """A function that trains the peer for n more steps; torch on one thread, with which networks this small are fastest."""
+def sb3_ppo(agent: PPO) -> Callable[[int], object]:
+    """A function that trains Stable-Baselines3's PPO for more steps (torch on one thread, fastest
+    for networks this small)."""
     import stable_baselines3
     import torch
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     torch.set_num_threads(1)
-    given = {name: getattr(chosen, name) for name in SHARED} | {"gamma": chosen.discount}
-    network = {"net_arch": list(chosen.net_arch)}
-    envs = DummyVecEnv([water_task] * chosen.n_envs)
+    settings = {name: getattr(agent, name) for name in SHARED} | {"gamma": agent.discount}
+    network = {"net_arch": list(agent.net_arch)}
+    envs = DummyVecEnv([water_task] * agent.n_envs)
     with warnings.catch_warnings():
-        # The paper's batches do not divide the steps, and SB3 warns of that.
+        # SB3 warns because the paper's batches do not divide the steps.
         warnings.simplefilter("ignore")
         model = stable_baselines3.PPO(
-            "MlpPolicy", envs, policy_kwargs=network, device="cpu", seed=0, **given
+            "MlpPolicy", envs, policy_kwargs=network, device="cpu", seed=0, **settings
         )
     return partial(model.learn, reset_num_timesteps=False)

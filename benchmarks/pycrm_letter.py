@@ -1,6 +1,7 @@
-"""LetterEnv and its task written for PyCRM (the package `pyrewardmachines`), to be measured next to ours.
+"""LetterEnv and its task for PyCRM (the package `pyrewardmachines`), for the comparison with pdrm.
 
-The same 3×7 grid, the same dynamics, machine and settings as `pdrm.domains.paper_domains` and the catalogue's `letter`.
+The 3×7 grid, dynamics, machine and settings are those of `pdrm.domains.paper_domains` and the
+catalogue's `letter`.
 """
 
 from __future__ import annotations
@@ -20,26 +21,28 @@ try:
     from pycrm.label import LabellingFunction
 except ImportError as error:
     raise MissingPackage(
-        "PyCRM, which this is measured against, is not installed",
+        "PyCRM, needed for the comparison, is not installed",
         fix="pip install pyrewardmachines",
     ) from error
 
 ROWS, COLUMNS, START, SHOWS_A, SHOWS_C = 3, 7, (1, 3), (1, 1), (1, 5)
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 LISTED = 6
-"""Counter values listed for PyCRM's counterfactuals, 0 to 5: with two machine states, 12 updates per step."""
+"""Number of counter values for PyCRM's counterfactuals, 0 to 5. With two machine states, 12 updates
+per step."""
 RULES: dict[int, dict[str, tuple[int, int, float]]] = {
     0: {"A / (-)": (0, 1, -0.01), "B / (-)": (1, 0, -0.01), "/ (-)": (0, 0, -0.01)},
     1: {"C / (NZ)": (1, -1, -0.01), "C / (Z)": (-1, 0, 1.0), "/ (-)": (1, 0, -0.01)},
 }
-"""Machine state -> PyCRM's guard -> the next state (-1 ends the episode), what is added to the counter, and the reward."""
+"""Machine state -> PyCRM's guard -> the next state (-1 ends the episode), the change of the
+counter, and the reward."""
 
 Letter = Enum("Letter", ["A", "B", "C"])
 
 
 def peer_agent(counterfactual: bool) -> Any:
-    """PyCRM's Q-learning agent, or its counterfactual one, on LetterEnv with the paper's settings."""
-    ql.tqdm = cql.tqdm = list  # no progress bar: it would print, and count against PyCRM
+    """PyCRM's agent on LetterEnv with the paper's settings, optionally with counterfactuals."""
+    ql.tqdm = cql.tqdm = list  # no progress bar: it would print and slow PyCRM down
     agent = cql.CounterfactualQLearningAgent if counterfactual else ql.QLearningAgent
     return agent(peer_product(), epsilon=0.01, learning_rate=0.01, discount_factor=0.99)
 
@@ -52,7 +55,7 @@ def peer_product() -> LetterProduct:
 
 
 class LetterWorld(gymnasium.Env[Any, int]):
-    """The grid: an observation is whether A has turned into B, the row and the column.
+    """The grid. Observations: whether A has turned into B (0 or 1), the row and the column.
 
     >>> world = LetterWorld()
     >>> world.reset(seed=0)[0].tolist(), world.step(2)[0].tolist()
@@ -85,7 +88,7 @@ class LetterWorld(gymnasium.Env[Any, int]):
 
 
 class Letters(LabellingFunction):  # type: ignore[misc]
-    """The letter on the cell that is entered, as it showed before."""
+    """The letter on the entered cell, as shown before the step."""
 
     @LabellingFunction.event  # type: ignore[untyped-decorator]
     def letter_a(self, before: Any, _action: int, after: Any) -> Enum | None:
@@ -109,7 +112,7 @@ def _entered(before: Any, after: Any, cell: tuple[int, int]) -> Any:
 
 
 class LetterMachine(CountingRewardMachine):  # type: ignore[misc]
-    """Count the As; after B, C once more than that."""
+    """Count the As. After B, C once more often."""
 
     u_0, c_0 = 0, (0,)
 
@@ -136,7 +139,8 @@ class LetterMachine(CountingRewardMachine):  # type: ignore[misc]
 
 
 class LetterProduct(CrossProduct):  # type: ignore[misc]
-    """A flat observation, as in PyCRM's own worked example: the grid's three numbers, the machine state and the counter."""
+    """A flat observation, as in PyCRM's example: the grid's three numbers, the machine state and
+    the counter."""
 
     observation_space = gymnasium.spaces.Box(0, 300, (5,), np.int32)
     action_space = gymnasium.spaces.Discrete(len(MOVES))

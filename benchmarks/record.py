@@ -1,4 +1,4 @@
-"""Recorded figures: with the command, the date, the computer and the versions, as one small JSON file."""
+"""Recorded figures with the command, the date, the computer and the versions, as a JSON file."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PACKAGES = {
     "deep-cpu": ("numpy", "jax", "optax", "gymnasium", "torch", "stable-baselines3"),
     "deep-gpu": ("numpy", "jax", "optax"),
 }
-"""Record -> the packages whose versions its figures depend on."""
+"""The packages whose versions the figures of a record depend on."""
 ASK_GPU = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
 def write_record(name: str, command: str, figures: Figures, folder: Path) -> Path:
-    """Write the figures of one benchmark into a folder and return the file."""
+    """Write the figures of a benchmark into a folder and return the file."""
     record = {
         "name": name,
         "command": command,
@@ -42,7 +42,7 @@ def write_record(name: str, command: str, figures: Figures, folder: Path) -> Pat
 
 
 def describe_machine() -> dict[str, str | int | float]:
-    """Processor, cores, memory, GPU if there is one, operating system and load average."""
+    """Processor, cores, memory, GPU (if present), operating system and load average."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     about: dict[str, str | int | float] = {
         "cpu": _processor(),
@@ -66,7 +66,7 @@ def _processor() -> str:
 
 
 def list_versions(name: str) -> dict[str, str]:
-    """The versions of Python, of pdrm, and of the packages that a record's figures depend on.
+    """The versions of Python, pdrm, and the packages that a record's figures depend on.
 
     >>> list(list_versions("analysis"))[:4]
     ['python', 'pdrm', 'numpy', 'numba']

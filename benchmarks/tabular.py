@@ -1,8 +1,9 @@
-"""Speed of the tabular learners: next to PyCRM on LetterEnv, at growing stack heights, in memory; and of `wrap`.
+"""Speed of the tabular learners compared with PyCRM on LetterEnv, at growing stack heights; their
+memory; speed of `wrap`.
 
-Ours and the peer's take turns in one process, burst by burst, so that whatever else the machine does slows both; a ratio is
-the median over rounds of the two bursts' ratio. Both see the whole memory (stack or counter) and use the paper's settings.
-Seconds are those of the processor: what other programs take is not counted against either.
+pdrm and PyCRM take turns in one process, burst by burst, so that other load affects both. A ratio
+is the median over the rounds of the ratio of two bursts. Both observe the whole memory (stack or
+counter) and use the paper's settings. Times are processor seconds, which exclude other programs.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from pdrm.task import Task
 ROUNDS = 7
 HEIGHTS = (10, 1_000, 100_000)
 HELD = 2_000_000
-"""Steps with the stack held around a height."""
+"""Number of steps with the stack held around a height."""
 WAVE = 4
-"""Symbols that it rises and falls meanwhile."""
+"""Symbols by which the stack rises and falls around that height."""
 WRAP_BURSTS, WRAP_STEPS = 60, 500
 
 LETTER: dict[str, Any] = {
@@ -40,16 +41,16 @@ LETTER: dict[str, Any] = {
     "epsilon": 0.01,
     "epsilon_decay": 1.0,
 }
-"""The settings that the paper and PyCRM use for LetterEnv."""
+"""The settings of the paper and PyCRM for LetterEnv."""
 PILE = "name pile\nevents up down\nstack # A\nstart u\notherwise error\nu -> u : {up}, z / A z, 0\nu -> u : {down}, A / eps, 0\n"
 
 Burst = Callable[[float], float]
-"""Learns for some seconds; returns updates per second."""
+"""Learns for the given seconds and returns updates per second."""
 
 
 def bench_tabular(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
-    """All figures; `seconds` is the time of all bursts next to the peer."""
-    on_progress("LetterEnv, next to PyCRM")
+    """All figures. `seconds` is the time of the comparison with PyCRM."""
+    on_progress("LetterEnv, compared with PyCRM")
     yield race_pycrm(seconds / (6 * ROUNDS))
     on_progress("stack heights")
     yield measure_heights(max(HELD // 4, min(HELD, int(HELD * seconds / 10))))
@@ -60,7 +61,7 @@ def bench_tabular(seconds: float, on_progress: OnProgress) -> Iterator[Figures]:
 
 
 def race_pycrm(burst: float) -> Figures:
-    """Q-learning and counterfactual learning in turns with PyCRM's."""
+    """Run Q-learning and counterfactual learning in turns with PyCRM's."""
     runners = {
         "q_steps_per_s": _ours(QLearning(k="full", **LETTER)),
         "peer_q_steps_per_s": _peer(counterfactual=False),
@@ -74,34 +75,37 @@ def race_pycrm(burst: float) -> Figures:
     for run in runners.values():
         run(burst)  # compiles, fills caches, and learns a little
     rounds = [{name: run(burst) for name, run in runners.items()} for _ in range(ROUNDS)]
-    figures = {name: median(one[name] for one in rounds) for name in runners}
+    figures = {name: median(speeds[name] for speeds in rounds) for name in runners}
     figures["q_steps_ratio"] = median(
-        one["q_steps_per_s"] / one["peer_q_steps_per_s"] for one in rounds
+        speeds["q_steps_per_s"] / speeds["peer_q_steps_per_s"] for speeds in rounds
     )
     figures["cprm_updates_ratio"] = median(
-        one["cprm_updates_per_s"] / one["peer_cql_updates_per_s"] for one in rounds
+        speeds["cprm_updates_per_s"] / speeds["peer_cql_updates_per_s"] for speeds in rounds
     )
     return figures
 
 
 def _ours(agent: QLearning) -> Burst:
-    training, episodes = _begin(Task("letter"), agent), 100
+    training = _make_learner(Task("letter"), agent)
+    episodes = 100
 
     def burst(seconds: float) -> float:
         nonlocal episodes
-        before, began, taken = training.updates, clock(), 0.0
-        while taken < seconds:
-            last = taken
+        before = training.updates
+        started = clock()
+        elapsed = 0.0
+        while elapsed < seconds:
+            last = elapsed
             training.advance(Until(episodes=training.episodes + episodes))
-            taken = clock() - began
-            if taken - last < seconds / 10:
-                episodes *= 2  # a call of the kernel takes a tenth of a millisecond before it learns anything
-        return (training.updates - before) / taken
+            elapsed = clock() - started
+            if elapsed - last < seconds / 10:
+                episodes *= 2  # a call of the kernel has an overhead of a tenth of a millisecond
+        return (training.updates - before) / elapsed
 
     return burst
 
 
-def _begin(task: Task, agent: QLearning) -> QLearner:
+def _make_learner(task: Task, agent: QLearning) -> QLearner:
     training = make_learner(task, agent, seed=0)
     assert isinstance(training, QLearner)
     return training
@@ -109,24 +113,26 @@ def _begin(task: Task, agent: QLearning) -> QLearner:
 
 def _peer(counterfactual: bool) -> Burst:
     agent = peer_agent(counterfactual)
-    # PyCRM imagines every machine state with every counter value that is listed for it, in every step.
+    # PyCRM makes counterfactuals for every machine state and listed counter value in every step.
     machine = agent.env.crm
     updates_per_step = (
         len(machine.U) * len(machine.sample_counter_configurations()) if counterfactual else 1
     )
 
     def burst(seconds: float) -> float:
-        steps, began = 0, clock()
-        while (taken := clock() - began) < seconds:
+        steps = 0
+        started = clock()
+        while (elapsed := clock() - started) < seconds:
             agent.learn(1)
             steps += agent.env.steps
-        return steps * updates_per_step / taken
+        return steps * updates_per_step / elapsed
 
     return burst
 
 
 def measure_heights(held: int) -> Figures:
-    """Nanoseconds per step with the stack around each height, without the climb, and the largest cost over the least."""
+    """Nanoseconds per step with the stack around each height, without the climb, and the ratio of
+    the largest to the smallest."""
     rounds = [
         [(pile_seconds(height, held) - pile_seconds(height, 0)) / held * 1e9 for height in HEIGHTS]
         for _ in range(3)
@@ -137,18 +143,18 @@ def measure_heights(held: int) -> Figures:
 
 
 def pile_seconds(height: int, held: int) -> float:
-    """Seconds of an episode on the pile, after every state has been seen."""
-    training = _begin(Task(pile(height, held), PILE), QLearning(k="full"))
+    """Seconds of the second episode on the pile, when every state has been visited."""
+    training = _make_learner(Task(pile(height, held), PILE), QLearning(k="full"))
     training.advance(Until(episodes=1))
-    began = clock()
+    started = clock()
     training.advance(Until(episodes=2))
-    return clock() - began
+    return clock() - started
 
 
 def pile(height: int, held: int) -> FiniteDomain:
-    """A walk that raises the stack to a height and holds it there for some steps, up and down by a few symbols.
+    """A walk that raises the stack to a height and holds it there, up and down by a few symbols.
 
-    It has one state for each step of the climb and of the wave.
+    It has a state for each step of the climb and of the wave.
     """
     states = height + 2 * WAVE
     following = np.arange(1, states + 1)
@@ -161,16 +167,18 @@ def pile(height: int, held: int) -> FiniteDomain:
 
 
 def bytes_per_row() -> float:
-    """Memory of a table of values divided by its rows, the hash and the room to grow included."""
-    training = _begin(Task("maze-20x20"), QLearning(k="full", **LETTER))
+    """Memory of a table of values per row, including the hash and the reserve."""
+    training = _make_learner(Task("maze-20x20"), QLearning(k="full", **LETTER))
     training.advance(Until(episodes=1_000))
     table = training.tables.table
     return sum(array.nbytes for array in (table.slot, table.key, table.value)) / training.rows
 
 
 def measure_wrap() -> Figures:
-    """Microseconds that `pdrm.wrap` adds to a step of FrozenLake, including the label function: the difference of the best of
-    many short bursts, in turns."""
+    """Microseconds that `pdrm.wrap` adds to a step of FrozenLake, including the labelling function.
+
+    This is the difference of the best of many short bursts, in turns.
+    """
 
     def lake() -> gymnasium.Env[Any, Any]:
         return gymnasium.make(
@@ -199,7 +207,8 @@ def _events(
 
 def _seconds_per_step(env: gymnasium.Env[Any, Any]) -> float:
     env.reset(seed=0)
-    step, began = env.step, clock()
+    step = env.step
+    started = clock()
     for _ in range(WRAP_STEPS):
         step(0)
-    return (clock() - began) / WRAP_STEPS
+    return (clock() - started) / WRAP_STEPS

@@ -1,11 +1,11 @@
 """POPGym's Autoencode: watch a deck of cards, then name its suits in reverse order.
 
-The world shows one card at a time, so an agent needs memory: 52, 104 or 156 cards of it. A pushdown
-machine is such a memory. It pushes each suit it sees and pops one with each answer, and a table over
-(state of the machine, top of its stack) is all there is to learn. The machine is knowledge of *how* to
-remember; what to answer is learnt from the rewards of the world.
+The environment shows one card at a time, so an agent needs memory for 52, 104 or 156 cards. A
+pushdown machine has this memory. It pushes each suit shown and pops one with each answer. The agent
+only learns a table over (state of the machine, top of its stack). The machine specifies *how* to
+remember, and the agent learns the answers from the environment's rewards.
 
-Needs popgym. Run it with:  python autoencode.py
+Requires popgym. Run it with:  python autoencode.py
 """
 
 import gymnasium as gym
@@ -15,7 +15,7 @@ import popgym  # noqa: F401 - registers the environments
 import pdrm
 
 PLAY = 0
-"""The mode in which the world wants answers; before that it shows cards."""
+"""The mode in which the environment expects answers. Before that it shows cards."""
 SUITS = ("suit0", "suit1", "suit2", "suit3")
 MACHINE = """
 name      autoencode
@@ -35,7 +35,7 @@ play -> done : eps, # / #, 0
 
 
 def events(before, _action, after, _info):
-    """The events of a step: an answer is given, or a card is seen, the last one as the game begins."""
+    """The events of a step: an answer, or the suit of a card. The last card starts the game."""
     (mode_before, _), (mode, suit) = before, after
     if mode_before == PLAY:
         return {"answer"}
@@ -43,27 +43,29 @@ def events(before, _action, after, _info):
 
 
 def first_card(observation, _info):
-    """The event at reset: the first card is seen."""
+    """The event at reset: the suit of the first card."""
     return {SUITS[observation[1]]}
 
 
 def play(env, table, rng, learns, k=1, learning_rate=0.1, epsilon=0.1):
-    """Play one episode, greedily or to learn; return what it paid and its number of steps."""
+    """Play one episode, greedily or while learning. Return its return and its number of steps."""
     _, info = env.reset(seed=int(rng.integers(2**31)))
-    gained, steps, over = 0.0, 0, False
-    while not over:
+    episode_return = 0.0
+    steps = 0
+    done = False
+    while not done:
         machine = info["machine"]
-        seen = machine["state"], *machine["stack"][:k]
-        row = table.setdefault(seen, np.zeros(env.action_space.n))
-        at_random = learns and rng.random() < epsilon
-        action = int(rng.integers(len(row)) if at_random else row.argmax())
+        key = machine["state"], *machine["stack"][:k]
+        row = table.setdefault(key, np.zeros(env.action_space.n))
+        explores = learns and rng.random() < epsilon
+        action = int(rng.integers(len(row)) if explores else row.argmax())
         _, reward, terminated, truncated, info = env.step(action)
-        if learns:  # an answer pays at once, so that the next state adds nothing
+        if learns:  # an answer is rewarded immediately, so the next state adds nothing
             row[action] += learning_rate * (reward - row[action])
-        gained += reward
+        episode_return += reward
         steps += 1
-        over = terminated or truncated
-    return gained, steps
+        done = terminated or truncated
+    return episode_return, steps
 
 
 def make(name):
@@ -76,5 +78,5 @@ if __name__ == "__main__":
         for k in (0, 1):
             env, table, rng = make(f"popgym-Autoencode{level}-v0"), {}, np.random.default_rng(0)
             training = sum(play(env, table, rng, learns=True, k=k)[1] for _ in range(10))
-            gained = np.mean([play(env, table, rng, learns=False, k=k)[0] for _ in range(20)])
-            print(f"{level:<7} k={k}: return {gained:6.3f} after {training:,} steps of training")
+            mean = np.mean([play(env, table, rng, learns=False, k=k)[0] for _ in range(20)])
+            print(f"{level:<7} k={k}: return {mean:6.3f} after {training:,} steps of training")

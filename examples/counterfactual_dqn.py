@@ -1,15 +1,16 @@
-"""Stable-Baselines3's DQN with and without counterfactual experiences, on an environment of one's own.
+"""Stable-Baselines3's DQN with and without counterfactual experiences, on your own environment.
 
-A courier walks a yard, a square whose place is two real numbers. Two boxes are to be loaded at their depots and delivered, and
-only the box loaded last can be taken out. Until a whole delivery has been found by chance, plain DQN is paid for nothing; with
-the counterfactual replay buffer every walk also teaches what it would have been worth with boxes aboard.
+A courier walks in a square yard, with two real numbers as the position. Two boxes must be loaded at
+their depots and delivered, and only the box loaded last can be taken out. Plain DQN gets no reward
+until it has found a whole delivery at random. With the counterfactual replay buffer it also learns
+from every walk what its reward would have been with boxes aboard.
 
-    python examples/counterfactual_dqn.py                 one seed with each of the two: less than a minute
-    python examples/counterfactual_dqn.py --controls      and with more steps or larger batches for plain DQN
+    python examples/counterfactual_dqn.py                 one seed with each: less than a minute
+    python examples/counterfactual_dqn.py --controls      also DQN with more steps, larger batches
     python examples/counterfactual_dqn.py --controls --seeds 10 --output docs
-                                                          the record and the picture of the page on Stable-Baselines3
+                                                          the record and picture of the page
 
-With `--output` every finished run is saved. The same command goes on where it was stopped.
+With `--output` every finished run is saved, and the same command resumes an interrupted one.
 """
 
 import argparse
@@ -59,8 +60,11 @@ PLACES = {
 }
 MOVES = np.array([(0, 0.3), (0, -0.3), (-0.3, 0), (0.3, 0)])
 RECORD = "counterfactual-dqn.json"
-LONGEST, EVERY, EPISODES = 60, 1_000, 5
-"""Steps of an episode at most; steps between two tests, and episodes of each."""
+MAX_STEPS = 60
+"""Step limit of an episode."""
+EVALUATE_EVERY = 1_000
+EPISODES = 5
+"""Steps between two evaluations, and episodes of each."""
 SETTINGS = {
     "learning_rate": 1e-3,
     "gamma": 0.95,
@@ -71,38 +75,39 @@ SETTINGS = {
     "exploration_final_eps": 0.1,
     "policy_kwargs": {"net_arch": [64, 64]},
 }
-"""The same for all, but for what a line says otherwise. All explore less and less until half of `--steps`."""
+"""Settings of all lines, which a line can override. Exploration ends at half of `--steps`."""
 
 
 @dataclass(frozen=True)
 class Line:
     """One agent of the comparison."""
 
-    imagine: dict[str, Any] | None = None
-    """The counterfactual buffer's settings. None: SB3's own replay buffer."""
+    buffer: dict[str, Any] | None = None
+    """Settings of the counterfactual buffer. None: SB3's replay buffer."""
     settings: dict[str, Any] = field(default_factory=dict)
-    patience: int = 1
-    """How many times `--steps` it is trained."""
+    length: int = 1
+    """Training length as a multiple of `--steps`."""
 
 
 LINES = {
     "DQN": Line(),
-    "DQN with counterfactuals": Line(imagine={"counterfactuals": 2, "enlarge": True}),
+    "DQN with counterfactuals": Line(buffer={"counterfactuals": 2, "enlarge": True}),
 }
 CONTROLS = {
-    "DQN": Line(patience=3),
-    "DQN, batch of 192": Line(settings={"batch_size": 192}, patience=3),
+    "DQN": Line(length=3),
+    "DQN, batch of 192": Line(settings={"batch_size": 192}, length=3),
     "DQN with counterfactuals": LINES["DQN with counterfactuals"],
     "DQN with counterfactuals, enlarge=False": Line(
-        imagine={"counterfactuals": 2, "enlarge": False}
+        buffer={"counterfactuals": 2, "enlarge": False}
     ),
 }
-"""Is it the number of steps, or of rows in a batch? Plain DQN gets more of each; with `enlarge=False` the buffer gets no more rows."""
+"""Controls for the numbers of steps and of rows per batch: plain DQN with more of each, and the
+buffer without additional rows."""
 COLOURS = ("#7a7f87", "#b58a3c", "#2f6fb0", "#3f9a6d")
 
 
 class Yard(gymnasium.Env[Any, Any]):
-    """A square to walk in, with a little noise; it knows nothing of boxes, and pays nothing."""
+    """A square to walk in, with a little noise, without boxes and rewards."""
 
     observation_space = spaces.Box(-1, 1, (2,), np.float32)
     action_space = spaces.Discrete(len(MOVES))
@@ -122,7 +127,7 @@ class Yard(gymnasium.Env[Any, Any]):
 def events(
     _observation: Place, _action: int, next_observation: Place, _info: dict[str, Any]
 ) -> set[str]:
-    """The place where the courier is, if any."""
+    """The place at the courier's position, if any."""
     return {
         name for name, place in PLACES.items() if np.abs(next_observation - place).max() <= 0.25
     }
@@ -130,91 +135,96 @@ def events(
 
 def make_env() -> gymnasium.Env[Any, Any]:
     """The yard with the task."""
-    return pdrm.wrap(gymnasium.wrappers.TimeLimit(Yard(), LONGEST), TASK, events, k=1, flatten=True)
+    yard = gymnasium.wrappers.TimeLimit(Yard(), MAX_STEPS)
+    return pdrm.wrap(yard, TASK, events, k=1, flatten=True)
 
 
-class Tests(BaseCallback):
-    """Episodes without exploration every so many steps: the mean return of each test, and the share that was delivered."""
+class Evaluations(BaseCallback):
+    """Regular evaluations without exploration: the mean return of each, and the share of episodes
+    that deliver both boxes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.env, self.returns, self.delivered = make_env(), [], []
+        self.env = make_env()
+        self.returns: list[float] = []
+        self.delivered: list[float] = []
 
     def _on_step(self) -> bool:
-        if self.num_timesteps % EVERY == 0:
-            played = [self._play(seed) for seed in range(EPISODES)]
-            self.returns.append(float(np.mean([gained for gained, _ in played])))
-            self.delivered.append(float(np.mean([done for _, done in played])))
+        if self.num_timesteps % EVALUATE_EVERY == 0:
+            episodes = [self._play(seed) for seed in range(EPISODES)]
+            self.returns.append(float(np.mean([total for total, _ in episodes])))
+            self.delivered.append(float(np.mean([done for _, done in episodes])))
         return True
 
     def _play(self, seed: int) -> tuple[float, bool]:
-        seen, _ = self.env.reset(seed=10_000 + seed)
-        gained, terminated, truncated = 0.0, False, False
+        observation, _ = self.env.reset(seed=10_000 + seed)
+        total = 0.0
+        terminated = truncated = False
         while not (terminated or truncated):
-            action, _ = self.model.predict(seen, deterministic=True)
-            seen, reward, terminated, truncated, _ = self.env.step(int(action))
-            gained += reward
-        return gained, terminated
+            action, _ = self.model.predict(observation, deterministic=True)
+            observation, reward, terminated, truncated, _ = self.env.step(int(action))
+            total += reward
+        return total, terminated
 
 
 def train(line: Line, seed: int, steps: int) -> dict[str, Any]:
-    """One run of `steps` steps, or of so many times more as the line says."""
-    torch.set_num_threads(1)  # networks this small are fastest so
-    began = time.process_time()
-    settings = {**SETTINGS, "exploration_fraction": 0.5 / line.patience, **line.settings}
-    if line.imagine is not None:
+    """Train one run of `steps` times `line.length` steps."""
+    torch.set_num_threads(1)  # fastest for networks this small
+    started = time.process_time()
+    settings = {**SETTINGS, "exploration_fraction": 0.5 / line.length, **line.settings}
+    if line.buffer is not None:
         settings["replay_buffer_class"] = CounterfactualReplayBuffer
-        settings["replay_buffer_kwargs"] = {**line.imagine, "seed": seed}
+        settings["replay_buffer_kwargs"] = {**line.buffer, "seed": seed}
     agent = DQN(
         "MlpPolicy",
         make_env(),
-        buffer_size=steps * line.patience,
+        buffer_size=steps * line.length,
         seed=seed,
         device="cpu",
         **settings,
     )
-    tests = Tests()
-    agent.learn(steps * line.patience, callback=tests)
-    seconds = round(time.process_time() - began, 1)
+    evaluations = Evaluations()
+    agent.learn(steps * line.length, callback=evaluations)
+    seconds = round(time.process_time() - started, 1)
     return {
         "seed": seed,
-        "returns": tests.returns,
-        "delivered": tests.delivered,
+        "returns": evaluations.returns,
+        "delivered": evaluations.delivered,
         "seconds": seconds,
     }
 
 
 def plot(record: dict[str, Any], file: Path) -> None:
-    """The share of test episodes that deliver both boxes: mean over the seeds, and the quartiles."""
+    """Plot the share of evaluation episodes that deliver both boxes: mean and quartiles."""
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot()
     for (name, line), colour in zip(record["lines"].items(), COLOURS, strict=False):
         shares = np.array([run["delivered"] for run in line["runs"]])
-        at = EVERY * np.arange(1, shares.shape[1] + 1)
+        steps = EVALUATE_EVERY * np.arange(1, shares.shape[1] + 1)
         low, high = np.quantile(shares, (0.25, 0.75), axis=0)
-        axes.plot(at, shares.mean(axis=0), color=colour, label=name)
-        axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.set(xlabel="steps", ylabel="test episodes that deliver", ylim=(-0.02, 1.02))
+        axes.plot(steps, shares.mean(axis=0), color=colour, label=name)
+        axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.set(xlabel="steps", ylabel="evaluation episodes that deliver", ylim=(-0.02, 1.02))
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(file, metadata={"Date": None})
 
 
-def begin(asked: argparse.Namespace, lines: dict[str, Line]) -> dict[str, Any]:
-    """The record of what was asked for, with the runs that an earlier call has saved."""
-    flags = " --controls" if asked.controls else ""
+def make_record(options: argparse.Namespace, lines: dict[str, Line]) -> dict[str, Any]:
+    """The record of these options, with the runs that an earlier call has saved."""
+    flags = " --controls" if options.controls else ""
     record: dict[str, Any] = {
-        "made_by": f"python examples/counterfactual_dqn.py --seeds {asked.seeds} --steps {asked.steps}{flags}",
+        "made_by": f"python examples/counterfactual_dqn.py --seeds {options.seeds} --steps {options.steps}{flags}",
         "stable_baselines3": stable_baselines3.__version__,
         "settings": SETTINGS,
-        "steps_between_tests": EVERY,
-        "episodes_of_a_test": EPISODES,
+        "steps_between_evaluations": EVALUATE_EVERY,
+        "episodes_per_evaluation": EPISODES,
         "lines": {
-            name: {**asdict(line), "steps": asked.steps * line.patience, "runs": []}
+            name: {**asdict(line), "steps": options.steps * line.length, "runs": []}
             for name, line in lines.items()
         },
     }
-    file = asked.output and asked.output / RECORD
+    file = options.output and options.output / RECORD
     saved = json.loads(file.read_text()) if file and file.exists() else {}
     if all(
         saved.get(key) == value for key, value in record.items() if key not in ("made_by", "lines")
@@ -222,12 +232,12 @@ def begin(asked: argparse.Namespace, lines: dict[str, Line]) -> dict[str, Any]:
         for name, line in record["lines"].items():
             earlier = saved["lines"].get(name, line)
             if {**earlier, "runs": []} == line:
-                line["runs"] = [run for run in earlier["runs"] if run["seed"] < asked.seeds]
+                line["runs"] = [run for run in earlier["runs"] if run["seed"] < options.seeds]
     return record
 
 
 def main() -> None:
-    """Train all, print what came of it, and write it down where that is asked for."""
+    """Train all lines, print the results, and write them to `--output`."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=15_000)
@@ -237,31 +247,32 @@ def main() -> None:
         help="four agents, and three times the steps for plain DQN",
     )
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--output", type=Path, help="a folder for the record and the picture")
-    asked = parser.parse_args()
-    if asked.output is not None:
-        (asked.output / "images").mkdir(parents=True, exist_ok=True)
-    lines = CONTROLS if asked.controls else LINES
-    record = begin(asked, lines)
+    parser.add_argument("--output", type=Path, help="folder for the record and the picture")
+    options = parser.parse_args()
+    if options.output is not None:
+        (options.output / "images").mkdir(parents=True, exist_ok=True)
+    lines = CONTROLS if options.controls else LINES
+    record = make_record(options, lines)
     saved = {(name, run["seed"]) for name in lines for run in record["lines"][name]["runs"]}
     missing = [
-        (name, seed) for seed in range(asked.seeds) for name in lines if (name, seed) not in saved
+        (name, seed) for seed in range(options.seeds) for name in lines if (name, seed) not in saved
     ]
-    runs = joblib.Parallel(n_jobs=asked.workers, return_as="generator")(
-        joblib.delayed(train)(lines[name], seed, asked.steps) for name, seed in missing
+    runs = joblib.Parallel(n_jobs=options.workers, return_as="generator")(
+        joblib.delayed(train)(lines[name], seed, options.steps) for name, seed in missing
     )
     for (name, _), run in zip(missing, runs, strict=True):
         record["lines"][name]["runs"].append(run)
-        if asked.output is not None:
-            (asked.output / RECORD).write_text(json.dumps(record, indent=1) + "\n")
+        if options.output is not None:
+            (options.output / RECORD).write_text(json.dumps(record, indent=1) + "\n")
     for name, line in record["lines"].items():
         last = [run["delivered"][-1] for run in line["runs"] if run["delivered"]]
-        share, steps = np.mean(last or [0]), line["steps"]
+        share = np.mean(last or [0])
         print(
-            f"{name}: after {steps} steps {share:.0%} of the tests' episodes deliver both boxes ({len(line['runs'])} seeds)"
+            f"{name}: after {line['steps']} steps {share:.0%} of the evaluation episodes deliver both boxes "
+            f"({len(line['runs'])} seeds)"
         )
-    if asked.output is not None:
-        plot(record, asked.output / "images" / "counterfactual-dqn.svg")
+    if options.output is not None:
+        plot(record, options.output / "images" / "counterfactual-dqn.svg")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A first task: press as many b's as there were a's. Write it, look at it, train on it, and see that the stack is needed."""
+"""A first task: as many b's as a's. Training needs the stack (k = 1), and fails without (k = 0)."""
 
 import pdrm
 
@@ -18,7 +18,7 @@ fewer -> right : stop, # / #, 10
 fewer -> wrong : stop, A / A, -1
 """)
 
-# Four rooms in a row; the first says `a` when it is entered, the last `b`; `stop` is said by the bell in the second.
+# Four rooms in a row. Entering the first emits `a`, the third `stop`, and the last `b`.
 world = pdrm.domains.grid_domain(
     "rooms", "1.s2", {"1": "a", "2": "b", "s": "stop"}, start="s", step_limit=40
 )
@@ -27,5 +27,5 @@ for k in (0, 1):
     agent = pdrm.QLearning(k=k, episodes=3_000, learning_rate=0.2, discount=0.95)
     run = pdrm.train(pdrm.Task(world, TASK), agent, seed=0)
     print(
-        f"sees {k} symbols of the stack: mean return of ten test episodes {run.curve.final_return:g}"
+        f"observes {k} symbols of the stack: mean return of ten evaluation episodes {run.curve.final_return:g}"
     )

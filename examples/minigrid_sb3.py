@@ -1,10 +1,11 @@
 """Stable-Baselines3's DQN and PPO on a nested task in MiniGrid.
 
-In a room of 4 by 4 cells the agent visits the red and the blue tile in any order, then the green one, and then the first two again
-in reverse order: 29 steps at best. It does not see the tile that it stands on, so the labelling function asks the environment.
+In a room of 4 by 4 cells the agent visits the red and the blue tile in any order, then the green
+tile, and then the first two again in reverse order, in at least 29 steps. It does not observe the
+tile that it stands on, so the labelling function reads it from the environment.
 
-    python examples/minigrid_sb3.py                              DQN with the counterfactual buffer, one seed
-    python examples/minigrid_sb3.py --agent dqn ppo --seeds 3    with Stable-Baselines3's own buffer, and PPO
+    python examples/minigrid_sb3.py                              DQN, counterfactual buffer
+    python examples/minigrid_sb3.py --agent dqn ppo --seeds 3    DQN with SB3's buffer, and PPO
 """
 
 import argparse
@@ -53,8 +54,8 @@ DQN_SETTINGS: dict[str, Any] = {
     "exploration_fraction": 0.8,
     "exploration_final_eps": 0.1,
 }
-TESTS = 16
-"""In each run."""
+EVALUATIONS = 16
+"""Number of evaluations in each run."""
 PPO_SETTINGS: dict[str, Any] = {"gamma": 0.95, "n_steps": 256, "batch_size": 256, "ent_coef": 0.01}
 
 
@@ -67,18 +68,18 @@ class Tiles(EmptyEnv):
         self.put_obj(Floor("blue"), 1, height - 2)
 
 
-def find_place(env: gymnasium.Env[Any, Any]) -> tuple[int, ...]:
-    """Where the agent is."""
+def position(env: gymnasium.Env[Any, Any]) -> tuple[int, ...]:
+    """The agent's position."""
     return tuple(env.get_wrapper_attr("agent_pos"))
 
 
 def events(
     _observation: object, _action: int, _next_observation: object, info: dict[str, Any]
 ) -> set[str]:
-    """The colour of the tile that the agent has entered: turning on a tile is no event."""
-    here = find_place(info["env"])
-    tile = info["env"].unwrapped.grid.get(*here)
-    return {tile.color} if tile is not None and here != info["before"] else set()
+    """The colour of the tile that the agent has entered. Turning on a tile is not an event."""
+    after = position(info["env"])
+    tile = info["env"].unwrapped.grid.get(*after)
+    return {tile.color} if tile is not None and after != info["before"] else set()
 
 
 def make_env() -> gymnasium.Env[Any, Any]:
@@ -95,7 +96,7 @@ def make_env() -> gymnasium.Env[Any, Any]:
         reward_weight=0,
         ignore_end=True,
         success="home",
-        remember=find_place,
+        remember=position,
     )
 
 
@@ -118,51 +119,57 @@ def make_agent(name: str, seed: int) -> BaseAlgorithm:
     return DQN("MlpPolicy", make_env(), seed=seed, device="cpu", **DQN_SETTINGS, **buffer)
 
 
-class Tests(BaseCallback):
-    """One episode without exploration every so many steps. One is enough: nothing in this room is random."""
+class Evaluations(BaseCallback):
+    """Evaluate one episode without exploration every `every` steps (one is enough, because the room
+    is deterministic)."""
 
     def __init__(self, every: int) -> None:
         super().__init__()
-        self.every, self.due, self.env = every, every, make_env()
+        self.every = every
+        self.next_evaluation = every
+        self.env = make_env()
         self.solved: list[int] = []
 
     def _on_step(self) -> bool:
-        if self.num_timesteps >= self.due:
-            self.due += self.every
-            seen, info = self.env.reset()
-            over = False
-            while not over:
-                action, _ = self.model.predict(seen, deterministic=True)
-                seen, _, terminated, truncated, info = self.env.step(int(action))
-                over = terminated or truncated
-            self.solved += [self.num_timesteps] * info["is_success"]
+        if self.num_timesteps < self.next_evaluation:
+            return True
+        self.next_evaluation += self.every
+        observation, info = self.env.reset()
+        done = False
+        while not done:
+            action, _ = self.model.predict(observation, deterministic=True)
+            observation, _, terminated, truncated, info = self.env.step(int(action))
+            done = terminated or truncated
+        if info["is_success"]:
+            self.solved.append(self.num_timesteps)
         return True
 
 
 def main() -> None:
-    """Train each agent with each seed, and print how its tests went."""
+    """Train each agent with each seed and print the results of its evaluations."""
     parser = argparse.ArgumentParser()
     parser.add_argument(
         "--agent", nargs="+", choices=["counterfactual", "dqn", "ppo"], default=["counterfactual"]
     )
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--steps", type=int, default=80_000)
-    asked = parser.parse_args()
-    torch.set_num_threads(1)  # networks this small are fastest so
-    for name in asked.agent:
-        for seed in range(asked.seeds):
-            began = time.process_time()
+    options = parser.parse_args()
+    torch.set_num_threads(1)  # fastest for networks this small
+    for name in options.agent:
+        for seed in range(options.seeds):
+            started = time.process_time()
             agent = make_agent(name, seed)
-            tests = Tests(asked.steps // TESTS)
-            agent.learn(asked.steps, callback=tests)
+            evaluations = Evaluations(options.steps // EVALUATIONS)
+            agent.learn(options.steps, callback=evaluations)
+            solved = evaluations.solved
             first = (
-                f"first after {tests.solved[0]:,} of {asked.steps:,} steps"
-                if tests.solved
+                f"first after {solved[0]:,} of {options.steps:,} steps"
+                if solved
                 else "never solved"
             )
-            seconds = time.process_time() - began
+            seconds = time.process_time() - started
             print(
-                f"{name}, seed {seed}: {len(tests.solved)} of {TESTS} tests solved, {first}; {seconds:.0f} s",
+                f"{name}, seed {seed}: {len(solved)} of {EVALUATIONS} evaluations solved, {first}; {seconds:.0f} s",
                 flush=True,
             )
 

@@ -1,4 +1,4 @@
-"""Your own Gymnasium environment with a task that needs a stack: close the doors in the reverse of the order you met them."""
+"""Your own Gymnasium environment, and a task with a stack: close the doors in reverse order."""
 
 from collections import defaultdict
 from collections.abc import Hashable
@@ -14,14 +14,10 @@ COLOURS = ("red", "blue")
 
 
 class Hallway(gymnasium.Env[Any, Any]):
-    """Walk past doors of random colours, then press buttons. It knows nothing of machines, and pays nothing itself."""
+    """Walk past doors of random colours, then press buttons. All rewards come from the machine."""
 
-    observation_space = spaces.Discrete(
-        2 * DOORS + 1
-    )  # the number of steps taken: colours are not observed
-    action_space = spaces.Discrete(
-        len(COLOURS)
-    )  # which button to press; while walking, no matter which
+    observation_space = spaces.Discrete(2 * DOORS + 1)  # the time: colours are not observed
+    action_space = spaces.Discrete(len(COLOURS))  # the button to press; ignored while walking
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -41,7 +37,7 @@ class Hallway(gymnasium.Env[Any, Any]):
 def events(
     _observation: int, _action: int, _next_observation: int, info: dict[str, Any]
 ) -> set[str]:
-    """The labelling function: what happened in this step, in the machine's words."""
+    """The labelling function: the machine's events of this step."""
     return {"seen", info["seen"]} if "seen" in info else {"pressed", info["pressed"]}
 
 
@@ -66,25 +62,28 @@ back -> closed : eps, # / #, 1
 """)
 
 
-ALPHA, GAMMA, EPSILON, STEPS = 0.1, 0.95, 0.2, 20_000
+ALPHA = 0.1
+GAMMA = 0.95
+EPSILON = 0.2
+STEPS = 20_000
 
 
 def q_learning(env: pdrm.product.MachineEnv, seed: int = 0) -> float:
-    """Plain Q-learning: returns the mean return of the last thousand episodes."""
+    """Train by Q-learning and return the mean return of the last thousand episodes."""
     table: dict[Hashable, list[float]] = defaultdict(lambda: [0.0] * len(COLOURS))
-    here = env.key(env.reset(seed=seed)[0])
+    key = env.key(env.reset(seed=seed)[0])
     returns = [0.0]
     for _ in range(STEPS):
         explores = env.np_random.random() < EPSILON and len(returns) < STEPS // 20
-        action = int(env.np_random.integers(2)) if explores else table[here].index(max(table[here]))
-        seen, reward, terminated, truncated, _ = env.step(action)
-        there = env.key(seen)
-        future = 0.0 if terminated else max(table[there])
-        table[here][action] += ALPHA * (reward + GAMMA * future - table[here][action])
-        here = there
+        row = table[key]
+        action = int(env.np_random.integers(2)) if explores else row.index(max(row))
+        observation, reward, terminated, truncated, _ = env.step(action)
+        key = env.key(observation)
+        future = 0.0 if terminated else max(table[key])
+        row[action] += ALPHA * (reward + GAMMA * future - row[action])
         returns[-1] += reward
         if terminated or truncated:
-            here = env.key(env.reset()[0])
+            key = env.key(env.reset()[0])
             returns.append(0.0)
     return sum(returns[-1001:-1]) / 1000
 
@@ -92,4 +91,4 @@ def q_learning(env: pdrm.product.MachineEnv, seed: int = 0) -> float:
 if __name__ == "__main__":
     for k in (0, 1):
         env = pdrm.wrap(Hallway(), TASK, events, k=k)
-        print(f"seeing {k} symbol(s) of the stack: return {q_learning(env):.2f} of {DOORS + 1}")
+        print(f"k = {k}: return {q_learning(env):.2f} of {DOORS + 1}")

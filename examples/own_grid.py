@@ -1,4 +1,4 @@
-"""Your own grid: a map as text, letters as events, and a machine that makes the agent bring keys back in reverse order."""
+"""Your own grid: a map, its events, and a task that visits colours again in reverse order."""
 
 import pdrm
 
@@ -34,9 +34,8 @@ back   -> done : eps,  # / #, 20
 
 task = pdrm.Task(world, TASK)
 run = pdrm.train(task, pdrm.CpRM(k=1, episodes=1_000), seed=1)
-for at, returns in zip(run.curve.at, run.curve.returns, strict=True):
-    print(f"after {at:>5} episodes: mean test return {returns.mean():.2f}")
+for episodes, returns in zip(run.curve.at, run.curve.returns, strict=True):
+    print(f"after {episodes:>5} episodes: mean evaluation return {returns.mean():.2f}")
 policy = run.policy
-print(
-    f"{len(policy)} table rows; at the start it goes {policy.actions[policy.act((3, 3), 'first', ('#',))]}"
-)
+first_action = policy.actions[policy.act((3, 3), "first", ("#",))]
+print(f"{len(policy)} table rows; the first action is {first_action}")

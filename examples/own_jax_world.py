@@ -1,6 +1,7 @@
-"""A world of your own as functions in JAX: a room with a button that opens its door. PPO learns it in a minute on a CPU.
+"""Your own world as functions in JAX: a room with a button that opens its door.
 
-The machine remembers that the button was pressed, so the world does not have to.
+PPO learns it in a minute on a CPU. The machine, not the world, remembers that the button was
+pressed.
 """
 
 import argparse
@@ -14,14 +15,14 @@ BUTTON, DOOR = jnp.array([-0.6, 0.6]), jnp.array([0.8, -0.6])
 
 
 def reset(key):
-    """Begin at any place of the room, [-1, 1] × [-1, 1]."""
+    """Start anywhere in the room, [-1, 1] × [-1, 1]."""
     return jax.random.uniform(key, (2,), minval=-1, maxval=1)
 
 
-def step(place, action, key):
-    """Walk in any direction, and stumble a little."""
-    stumble = 0.02 * jax.random.normal(key, (2,))
-    return jnp.clip(place + 0.15 * action + stumble, -1, 1)
+def step(position, action, key):
+    """Walk in any direction, with a little noise."""
+    noise = 0.02 * jax.random.normal(key, (2,))
+    return jnp.clip(position + 0.15 * action + noise, -1, 1)
 
 
 def label(before, action, after):
@@ -36,7 +37,7 @@ room = pdrm.domains.JaxWorld(
     reset=reset,
     step=step,
     label=label,
-    observe=lambda place: place,
+    observe=lambda position: position,
     observation_size=2,
     action_size=2,
     step_limit=100,

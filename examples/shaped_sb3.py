@@ -1,9 +1,10 @@
-"""Stable-Baselines3's DQN and PPO with and without reward shaping, on the task of the page on Stable-Baselines3.
+"""Stable-Baselines3's DQN and PPO with and without reward shaping, on the task of their page.
 
-    python examples/shaped_sb3.py --seeds 3          both agents, four scales: five minutes of one core
+    python examples/shaped_sb3.py --seeds 3     both agents, four scales: five minutes of one core
 
-A line for each run: the agent, the scale of the potential (0: not shaped), the seed, and the steps of the first evaluation
-that solved the task. Evaluations see the true return, because the shaping goes outside of `Monitor`.
+Prints a line for each run: the agent, the scale of the potential (0: not shaped), the seed, and the
+steps before the first evaluation that solved the task. Evaluations report the true return, because
+the shaping is outside of `Monitor`.
 """
 
 import argparse
@@ -41,7 +42,7 @@ STEPS = {"dqn": (15_000, 1_000), "ppo": (40_960, 5_120)}
 
 
 def events(_before: int, _action: int, after: int, _info: dict[str, Any]) -> set[str]:
-    """The landmark that was reached, if any."""
+    """The landmark reached, if any."""
     return {PLACES[after]} if after in PLACES else set()
 
 
@@ -81,12 +82,14 @@ def make_agent(name: str, scale: float, seed: int) -> BaseAlgorithm:
 
 def find_solved(name: str, scale: float, seed: int, steps: int, every: int) -> int | None:
     """The steps before the first greedy evaluation that solved the task."""
-    agent, envs, solved = make_agent(name, scale, seed), make_vec_env(make_env), []
+    agent = make_agent(name, scale, seed)
+    envs = make_vec_env(make_env)
+    solved = []
 
     def evaluate(_local: dict[str, Any], _global: dict[str, Any]) -> bool:
         if agent.num_timesteps % every == 0:
-            paid, _ = evaluate_policy(agent, envs, n_eval_episodes=1)
-            if paid == 4:
+            mean_return, _ = evaluate_policy(agent, envs, n_eval_episodes=1)
+            if mean_return == 4:
                 solved.append(agent.num_timesteps)
         return not solved
 
@@ -99,14 +102,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--agent", nargs="+", choices=list(STEPS), default=list(STEPS))
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--steps", type=int, help="fewer, to try it")
-    asked = parser.parse_args()
-    torch.set_num_threads(1)  # networks this small are fastest so
-    for name in asked.agent:
+    parser.add_argument("--steps", type=int, help="fewer training steps, for a quick try")
+    options = parser.parse_args()
+    torch.set_num_threads(1)  # fastest for networks this small
+    for name in options.agent:
         steps, every = STEPS[name]
         for scale in SCALES:
-            for seed in range(asked.seeds):
-                first = find_solved(name, scale, seed, asked.steps or steps, every)
+            for seed in range(options.seeds):
+                first = find_solved(name, scale, seed, options.steps or steps, every)
                 print(f"{name}, scale {scale:g}, seed {seed}: {first or 'not'} solved", flush=True)
 
 

@@ -1,6 +1,7 @@
-"""Train on small tasks, test on large ones: four deliveries in training, eight in the test, with the same machine and policy.
+"""Train with four deliveries, evaluate with eight, with the same machine and policy.
 
-What a 1-policy learns (go to the place on top of the stack) does not depend on how high the stack is.
+The rule learnt by a 1-policy (go to the place on top of the stack) does not depend on the height of
+the stack.
 """
 
 from dataclasses import replace
@@ -14,8 +15,9 @@ settings = {"episodes": 1_500, "learning_rate": 0.1, "epsilon_decay": 0.999, "ep
 
 for agent in (pdrm.QLearning(k=1, **settings), pdrm.CpRM(k=1, **settings)):
     run = pdrm.train(small, agent, seed=0, progress=False)
-    trained, tested = run.evaluate(5), run.evaluate(5, task=large)
+    four = run.evaluate(5)
+    eight = run.evaluate(5, task=large)
     print(
-        f"{agent.name:<5} four deliveries: {trained['mean_return']:8.1f} of {domain.highest:g}   "
-        f"eight deliveries: {tested['mean_return']:8.1f} of {large.domain.highest:g}"
+        f"{agent.name:<5} four deliveries: {four['mean_return']:8.1f} of {domain.highest:g}   "
+        f"eight deliveries: {eight['mean_return']:8.1f} of {large.domain.highest:g}"
     )

@@ -3,7 +3,6 @@
 import gc
 import os
 import shutil
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +34,6 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         shutil.rmtree(COMPILED)
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-
-# A suite started in the background, or by a supervisor, inherits an ignored SIGINT, and so would every process that the tests
-# start and interrupt. Python's own handler becomes the default in them.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long data takes to generate says more about the machine than about the tests.
 settings.register_profile("pdrm", deadline=None, suppress_health_check=[HealthCheck.too_slow])

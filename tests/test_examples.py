@@ -1,4 +1,4 @@
-"""Every example runs as a user would run it, and says something."""
+"""Every example runs as a script and prints something."""
 
 import json
 import runpy
@@ -14,9 +14,9 @@ SMALLER = {
     "own_jax_world.py": ["--steps", "98_304"],
     "shaped_sb3.py": ["--agent", "dqn", "--steps", "600"],
 }
-"""What is given to examples that take minutes."""
+"""Arguments for examples that take minutes."""
 SHORTER = {"three_agents.py": ("16_384", "2_048"), "double_q.py": ("20_000", "600")}
-"""Numbers of steps that take long; tests/experiments/test_studies_page.py trains the same PPO to the end."""
+"""Smaller numbers of steps. tests/experiments/test_studies_page.py trains the same PPO fully."""
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):
@@ -30,21 +30,22 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
         example = tmp_path / path.name
         example.write_text(code.replace(long, short) if long else code)
         runpy.run_path(str(example), run_name="__main__")
-        printed = capsys.readouterr()
-        assert (bool(printed.out.strip()), printed.err) == (True, ""), path.name
+        output = capsys.readouterr()
+        assert output.out.strip(), path.name
+        assert output.err == "", path.name
 
 
-def test_a_record_of_counterfactual_dqn_is_gone_on_with(tmp_path, monkeypatch, capsys):
+def test_counterfactual_dqn_continues_its_record(tmp_path, monkeypatch, capsys):
     (path,) = (path for path in EXAMPLES if path.name == "counterfactual_dqn.py")
     file = tmp_path / "new" / "counterfactual-dqn.json"
     records = []
     for seeds in ("1", "2"):
-        given = ["--steps", "1000", "--seeds", seeds, "--output", str(file.parent)]
-        monkeypatch.setattr(sys, "argv", [str(path), *given])
+        arguments = ["--steps", "1000", "--seeds", seeds, "--output", str(file.parent)]
+        monkeypatch.setattr(sys, "argv", [str(path), *arguments])
         runpy.run_path(str(path), run_name="__main__")
         records.append(json.loads(file.read_text()))
     first, both = (record["lines"]["DQN"]["runs"] for record in records)
-    assert both[:1] == first, "with the seconds that it took: it was not run again"
+    assert both[:1] == first, "the first run, including its seconds, was not repeated"
     assert [run["seed"] for run in both] == [0, 1]
     assert (file.parent / "images" / "counterfactual-dqn.svg").exists()
     assert "2 seeds" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The README's code runs and prints what it says; its commands and links exist."""
+"""The Python blocks of the pages print what their comments show. Commands and links exist."""
 
 import re
 from pathlib import Path
@@ -7,15 +7,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-
-
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
+def python_blocks(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+
+
 def run_blocks(page, capsys):
-    """Run the Python of a page, block by block; what it prints is what its comments say."""
-    for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)):
+    """Run the Python blocks of a page and compare the output with the comments of `print`."""
+    for number, code in enumerate(python_blocks(page)):
         if ">>>" not in code:
             exec(compile(code, f"{page.name} block {number}", "exec"), {})
             expected = re.findall(r"print\(.*?\) +# (.*)", code)
@@ -25,8 +26,9 @@ def run_blocks(page, capsys):
 
 
 def test_the_python_of_the_readme_runs(capsys):
-    assert BLOCKS
-    run_blocks(ROOT / "README.md", capsys)
+    readme = ROOT / "README.md"
+    assert python_blocks(readme)
+    run_blocks(readme, capsys)
 
 
 def test_the_commands_are_in_the_makefile():
@@ -35,7 +37,7 @@ def test_the_commands_are_in_the_makefile():
         assert f"\n{command}:" in makefile
 
 
-def test_links_lead_somewhere():
+def test_links_to_files_exist():
     for page in (ROOT / "README.md", *PAGES):
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
             assert target.startswith("https://") or (page.parent / target).exists(), (
@@ -45,7 +47,7 @@ def test_links_lead_somewhere():
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda page: page.name
+    "page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name
 )
 def test_the_python_of_the_docs_runs(page, capsys):
     run_blocks(page, capsys)

@@ -1,1 +1,1 @@
-"""The pages of docs/ that are made, not written: commands, errors, the library. `python -m pages` writes them."""
+"""Scripts of the documentation: pictures, Markdown extensions, recorded runs."""

@@ -1,4 +1,5 @@
-"""The figure of the page *Autoencode*: the stack in one episode, and the returns of the first training episodes."""
+"""The figure of the page *Autoencode*: the stack in one episode, and the returns of the first
+training episodes."""
 
 from __future__ import annotations
 
@@ -19,15 +20,16 @@ EPISODES = 10
 
 
 def stacks_of_an_episode(env: Any) -> np.ndarray[Any, Any]:
-    """[height, step]: the number of the suit at each height of the stack, 0 above its top."""
+    """Array [height, step] of the suit's number at each height of the stack (0 above its top)."""
     _, info = env.reset(seed=0)
-    stacks, over = [info["machine"]["stack"]], False
-    while not over:
+    stacks = [info["machine"]["stack"]]
+    done = False
+    while not done:
         top = stacks[-1][0]
         answer = autoencode.SUITS.index(top)
         *_, terminated, truncated, info = env.step(answer)
         stacks.append(info["machine"]["stack"])
-        over = terminated or truncated
+        done = terminated or truncated
     cards = [stack[-2::-1] for stack in stacks]  # without the bottom symbol, the lowest card first
     picture = np.zeros((max(map(len, cards)), len(cards)))
     for step, column in enumerate(cards):
@@ -44,12 +46,14 @@ def returns(env: Any, k: int, seed: int) -> list[float]:
 
 
 def autoencode_plot() -> Figure:
-    """Both panels."""
+    """Draw both panels."""
     env = autoencode.make("popgym-AutoencodeEasy-v0")
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), width_ratios=(2, 1))
     picture = stacks_of_an_episode(env)
     left.imshow(picture, origin="lower", aspect="auto", cmap=ListedColormap(COLOURS))
-    left.set(xlabel="step", ylabel="cards on the stack", title="Watch 52 cards, then answer them")
+    left.set(
+        xlabel="step", ylabel="cards on the stack", title="Watch 52 cards, then name their suits"
+    )
     for k, colour in ((1, "#4c78a8"), (0, "#e45756")):
         for seed in range(5):
             label = f"k = {k}" if seed == 0 else None

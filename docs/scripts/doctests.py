@@ -1,6 +1,6 @@
-"""Examples of docstrings as code: lines from `>>>` to the next empty line, which Markdown would take for quotations.
+"""A Python-Markdown extension that formats docstring examples as code.
 
-A Python-Markdown extension, named in zensical.toml.
+An example extends from `>>>` to the next empty line. Markdown would treat it as a quotation.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from markdown.extensions import Extension
 from markdown.preprocessors import Preprocessor
 
 BEFORE_FENCES = 35
-"""Above the priority of fenced code, which reads what is made here."""
+"""Above the priority of fenced code, which reads the result."""
 
 
 class Doctests(Preprocessor):
-    """Puts fences around examples that have none.
+    """Puts fences around examples without fences.
 
     >>> Doctests(Markdown()).run(["Add:", ">>> 1 + 1", "2", "", "Done."])
     ['Add:', '', '```pycon', '>>> 1 + 1', '2', '```', '', 'Done.']
     """
 
     def run(self, lines: list[str]) -> list[str]:
-        found = list[str]()
-        fenced = example = False
+        result = list[str]()
+        in_fence = in_example = False
         for line in [*lines, ""]:
-            fenced ^= line.startswith("```")
-            if line.startswith(">>>") and not fenced and not example:
-                found += ["", "```pycon"]
-                example = True
-            elif not line.strip() and example:
-                found.append("```")
-                example = False
-            found.append(line)
-        return found[:-1]
+            in_fence ^= line.startswith("```")
+            if line.startswith(">>>") and not in_fence and not in_example:
+                result += ["", "```pycon"]
+                in_example = True
+            elif not line.strip() and in_example:
+                result.append("```")
+                in_example = False
+            result.append(line)
+        return result[:-1]
 
 
 class DoctestBlocks(Extension):
@@ -43,5 +43,5 @@ class DoctestBlocks(Extension):
 
 
 def makeExtension(**settings: object) -> DoctestBlocks:
-    """Make the extension, as Markdown asks for it."""
+    """Entry point of Python-Markdown."""
     return DoctestBlocks(**settings)

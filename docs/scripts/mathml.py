@@ -1,6 +1,6 @@
-"""Formulas between dollar signs as MathML, which browsers show by themselves: no script, no network.
+"""A Python-Markdown extension that converts formulas between dollar signs to MathML.
 
-A Python-Markdown extension, named in zensical.toml.
+Browsers display MathML without scripts or network access.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from markdown.inlinepatterns import InlineProcessor
 
 FORMULA = r"(?<![\\$\w])\$(?=\S)([^$\n]+?)(?<=\S)\$(?![\w$])"
 BEFORE_ESCAPES = 185
-"""Above the priority of backslash escapes, which would eat those of TeX, and below that of code."""
+"""Above the priority of backslash escapes (they would remove TeX's), below that of code."""
 NAMESPACE = re.compile(r"\{[^}]*\}")
 
 
@@ -24,7 +24,7 @@ VARIANTS = {"script": "SCRIPT", "double-struck": "DOUBLE-STRUCK"}
 
 
 def letter(text: str | None, variant: str) -> str | None:
-    """A letter of another alphabet as the character it is: browsers no longer follow `mathvariant`.
+    """Convert a letter to the Unicode character of its variant (browsers ignore `mathvariant`).
 
     >>> letter("R", "script"), letter("1", "double-struck"), letter("x", "")
     ('ℛ', '𝟙', 'x')
@@ -59,5 +59,5 @@ class MathML(Extension):
 
 
 def makeExtension(**settings: object) -> MathML:
-    """Make the extension, as Markdown asks for it."""
+    """Entry point of Python-Markdown."""
     return MathML(**settings)

@@ -1,9 +1,9 @@
-"""Put the readings that were run in some folders into the record that comes with the package, the default one too.
+"""Add the readings that were run in some folders to the record in the package.
 
     pdrm reproduce letter --reading first-tie -o runs
-    python -m docs.scripts.record_readings runs          writes src/pdrm/paper/recorded/readings.json
+    python -m docs.scripts.record_readings runs      writes src/pdrm/paper/recorded/readings.json
 
-What was not run in the folders stays as it is recorded.
+This includes the default reading. Other recorded readings are kept.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ def main(folders: Sequence[str]) -> None:
     """Judge every reading that was run in the folders, and record it."""
     record = json.loads(RECORDED.read_text(encoding="utf-8"))
     order = {
-        figure: [DEFAULT, *(one.name for one in READINGS if one.figure == figure)]
+        figure: [DEFAULT, *(reading.name for reading in READINGS if reading.figure == figure)]
         for figure in record
     }
     for folder in map(Path, folders):
-        asked = [(figure, DEFAULT) for figure in order if figure != ABOUT]
-        asked += [
-            (figure, name) for figure, _, name in (line.partition(" ") for line in run_here(folder))
-        ]
-        for figure, name in asked:
-            judged = judge_reading(figure, name, folder)
-            if name == DEFAULT and any(one.verdict == NOT_RUN for one in judged):
+        readings = [(figure, DEFAULT) for figure in order if figure != ABOUT]
+        for line in run_here(folder):
+            figure, _, name = line.partition(" ")
+            readings.append((figure, name))
+        for figure, name in readings:
+            claims = judge_reading(figure, name, folder)
+            if name == DEFAULT and any(claim.verdict == NOT_RUN for claim in claims):
                 continue
-            record[figure][name] = [one.record() for one in judged]
-            verdicts = ", ".join(f"{one['id']} {one['verdict']}" for one in record[figure][name])
+            judged = record[figure]
+            judged[name] = [claim.record() for claim in claims]
+            verdicts = ", ".join(f"{claim['id']} {claim['verdict']}" for claim in judged[name])
             print(f"{figure} {name}: {verdicts}")
-            record[figure] = {
-                one: record[figure][one] for one in order[figure] if one in record[figure]
-            }
+            record[figure] = {key: judged[key] for key in order[figure] if key in judged}
     text = json.dumps(record, indent=1, ensure_ascii=False)
-    short = re.sub(
-        r"\[[^][{}\"]*\]",
-        lambda found: re.sub(r"\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]"),
-        text,
-    )
+    short = re.sub(r"\[[^][{}\"]*\]", _on_one_line, text)
     write_atomically(RECORDED, (short + "\n").encode())
+
+
+def _on_one_line(array: re.Match[str]) -> str:
+    """An array of numbers without line breaks."""
+    return re.sub(r"\s+", " ", array[0]).replace("[ ", "[").replace(" ]", "]")
 
 
 if __name__ == "__main__":

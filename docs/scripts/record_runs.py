@@ -1,4 +1,7 @@
-"""Write the record of a study's runs into the package: `python -m docs.scripts.record_runs STUDY FOLDER NAME DEVICE`."""
+"""Write the record of a study's runs into the package.
+
+python -m docs.scripts.record_runs STUDY FOLDER NAME DEVICE
+"""
 
 from __future__ import annotations
 
@@ -17,25 +20,26 @@ from pdrm.paper import figures, recorded
 
 
 def keep_record(study: Study, store: Store, name: str, command: str, device: str) -> None:
-    """Write the record of a study's runs, all of which must be done, to files of this name."""
+    """Write the record of a study's runs, all finished, to files with this name."""
     lines = []
     for panel, line in study.lines():
         curves = curves_of(panel, line, study.seed_numbers, store)
         if curves is None or len(curves.seeds) < len(study.seed_numbers):
             raise NotRecorded(
-                f"{panel.name}, {line.name}: not every seed is done",
+                f"{panel.name}, {line.name}: not every seed is finished",
                 fix=f"pdrm reproduce {study.name}",
             )
         lines.append(curves)
-    rows, runs = io.StringIO(), [store.run(spec) for _, _, spec in study.runs()]
+    runs = [store.run(spec) for _, _, spec in study.runs()]
+    rows = io.StringIO()
     table = csv.writer(rows, lineterminator="\n")
     table.writerow(("domain", "line", "seed", lines[0].unit, *recorded.VALUES))
     for curves in lines:
         means = [values.mean(axis=2) for values in (curves.returns, curves.steps, curves.success)]
         for s, seed in enumerate(curves.seeds):
-            for t, at in enumerate(curves.at.tolist()):
-                found = (f"{values[s, t]:.9g}" for values in means)
-                table.writerow((curves.panel.task.name, curves.line.name, seed, at, *found))
+            for t, position in enumerate(curves.at.tolist()):
+                cells = (f"{values[s, t]:.9g}" for values in means)
+                table.writerow((curves.panel.task.name, curves.line.name, seed, position, *cells))
     about = {
         "study": study.name,
         "command": command,
@@ -52,6 +56,6 @@ def keep_record(study: Study, store: Store, name: str, command: str, device: str
 
 
 if __name__ == "__main__":
-    of, folder, name, device = sys.argv[1:]
-    command = f"pdrm reproduce {of} -o {folder}"
-    keep_record(figures.study(of), Store.below(Path(folder)), name, command, device)
+    figure, folder, name, device = sys.argv[1:]
+    command = f"pdrm reproduce {figure} -o {folder}"
+    keep_record(figures.study(figure), Store.below(Path(folder)), name, command, device)

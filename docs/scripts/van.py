@@ -1,11 +1,13 @@
-"""What tables and networks make of small tasks with rare rewards: docs/benchmarks/van.json, and its table in docs/deep.md.
+"""Results of tables and networks on small tasks with rare rewards: docs/benchmarks/van.json, and
+its table in docs/deep.md.
 
-    python -m docs.scripts.van                           trains (an hour of one core) and writes both
-    python -m docs.scripts.van errand                    the same for this task alone
-    python -m docs.scripts.van --agent 'PPO()' dock      the same for this agent on this task
+    python -m docs.scripts.van                           train (an hour of one core) and write both
+    python -m docs.scripts.van errand                    only this task
+    python -m docs.scripts.van --agent 'PPO()' dock      only this agent on this task
 
-The van is the task that the page *Start here* writes, the garden that of `pdrm new`; errand and dock are in docs/benchmarks, the
-maze in the catalogue. Settings were chosen with these. Those in docs/benchmarks/held-out were made afterwards, to judge the settings; the last two by a user.
+The van is the task of the page *Start here*, the garden that of `pdrm new`. Errand and dock are in
+docs/benchmarks, the maze in the catalogue. Settings were chosen with these. The tasks in
+docs/benchmarks/held-out were made afterwards, to evaluate the settings, the last two by a user.
 """
 
 from __future__ import annotations
@@ -25,9 +27,12 @@ from pdrm.cli import setup_commands
 from pdrm.errors import NeverSucceeded
 from pdrm.task import Task
 
-DOCS = Path(__file__).parent.parent / "docs"
-RECORD, PAGE, START = DOCS / "benchmarks/van.json", DOCS / "deep.md", DOCS / "start-here.md"
-BEGIN, END = "<!-- van: written by python -m docs.scripts.van -->", "<!-- end of van -->"
+DOCS = Path(__file__).parents[1]
+RECORD = DOCS / "benchmarks/van.json"
+PAGE = DOCS / "deep.md"
+START_PAGE = DOCS / "start-here.md"
+TABLE_START = "<!-- van: written by python -m docs.scripts.van -->"
+TABLE_END = "<!-- end of van -->"
 HELD_OUT = {
     "ports": "home",
     "library": "done",
@@ -36,8 +41,10 @@ HELD_OUT = {
     "office": "done",
     "undo": "saved",
 }
-"""Tasks that were made after most settings had been chosen (not `restarts` of PPO), and the state in which each is achieved."""
-EPISODES, SEEDS = 100, 3
+"""Tasks made after most settings had been chosen (not PPO's `restarts`), and their success
+states."""
+EPISODES = 100
+SEEDS = 3
 AGENTS: dict[str, pdrm.learning.Agent] = {
     "`CpRM()`, a table": pdrm.CpRM(),
     "`DQN()`": pdrm.DQN(),
@@ -52,8 +59,8 @@ AGENTS: dict[str, pdrm.learning.Agent] = {
 
 
 def find_tasks(folder: Path) -> dict[str, Task]:
-    """The tasks: one from the files that the page tells its reader to write, one from those of a new project."""
-    page = START.read_text(encoding="utf-8")
+    """All tasks by name, including the van of the page and the garden of a new project."""
+    page = START_PAGE.read_text(encoding="utf-8")
     for name in ("van.txt", "van.pdrm"):
         text = page.partition(f"cat > {name} <<'END'\n")[2].partition("\nEND\n")[0]
         (folder / name).write_text(text + "\n", encoding="utf-8")
@@ -76,27 +83,28 @@ def _held_out(name: str, success: str) -> Task:
 
 
 def measure(folder: Path, names: Sequence[str], agents: Sequence[str]) -> list[dict[str, Any]]:
-    """Train these agents on these tasks, and test each run. Held-out tasks are for our own defaults."""
+    """Train these agents on these tasks and evaluate each run. Held-out tasks are only for the
+    defaults of pdrm."""
     lines = []
     tasks = find_tasks(folder)
-    for where, name in product(names, agents):
-        if where in HELD_OUT and "like_sb3" in name:
+    for task, name in product(names, agents):
+        if task in HELD_OUT and "like_sb3" in name:
             continue
         agent = AGENTS[name]
-        began = time.process_time()
+        started = time.process_time()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NeverSucceeded)  # the table says it
-            runs = pdrm.train(tasks[where], agent, seeds=SEEDS, progress=False)
-        found = [run.evaluate(episodes=EPISODES) for run in runs]
-        spent = time.process_time() - began
+            warnings.simplefilter("ignore", NeverSucceeded)  # the table shows it
+            runs = pdrm.train(tasks[task], agent, seeds=SEEDS, progress=False)
+        results = [run.evaluate(episodes=EPISODES) for run in runs]
+        seconds = time.process_time() - started
         lines.append(
             {
-                "task": where,
+                "task": task,
                 "agent": name,
                 "training": f"{agent.total:,} {agent.unit}",
-                "success": [one["success"] for one in found],
-                "mean_return": [one["mean_return"] for one in found],
-                "seconds": round(spent, 1),
+                "success": [result["success"] for result in results],
+                "mean_return": [result["mean_return"] for result in results],
+                "seconds": round(seconds, 1),
             }
         )
         print(lines[-1], flush=True)
@@ -104,44 +112,51 @@ def measure(folder: Path, names: Sequence[str], agents: Sequence[str]) -> list[d
 
 
 def table(record: dict[str, Any]) -> str:
-    """How many seeds of each agent learnt each task, in all, and how long it took."""
-    found = {(line["task"], line["agent"]): line for line in record["lines"]}
-    tasks, agents = (list(dict.fromkeys(column)) for column in zip(*found, strict=True))
+    """The table in Markdown: seeds of each agent that learnt each task, totals, and seconds."""
+    line_of = {(line["task"], line["agent"]): line for line in record["lines"]}
+    tasks = list(dict.fromkeys(task for task, _ in line_of))
+    agents = list(dict.fromkeys(agent for _, agent in line_of))
     rows = [f"| | {' | '.join(agents)} |", f"|---|{'---|' * len(agents)}"]
     for task in tasks:
         cells = [
-            _share(found[task, agent]["success"]) if (task, agent) in found else ""
+            _share(line_of[task, agent]["success"]) if (task, agent) in line_of else ""
             for agent in agents
         ]
         rows.append(f"| {task} | {' | '.join(cells)} |")
-    mine = {agent: [line for line in record["lines"] if line["agent"] == agent] for agent in agents}
-    whole = [_share([one for line in lines for one in line["success"]]) for lines in mine.values()]
-    spent = [
-        sum(line["seconds"] for line in lines) / sum(len(line["success"]) for line in lines)
-        for lines in mine.values()
-    ]
-    rows.append(f"| all | {' | '.join(whole)} |")
-    rows.append(f"| seconds for each seed | {' | '.join(f'{seconds:.1f}' for seconds in spent)} |")
-    said = f"*Seeds that achieve the task in all of {record['episodes']} test episodes. Seconds of one core, with compiling. Made by `python -m docs.scripts.van`; returns are in [its record](benchmarks/van.json).*"
-    return "\n".join([*rows, "", said])
+    totals, seconds = [], []
+    for agent in agents:
+        lines = [line for line in record["lines"] if line["agent"] == agent]
+        success = [share for line in lines for share in line["success"]]
+        totals.append(_share(success))
+        seconds.append(f"{sum(line['seconds'] for line in lines) / len(success):.1f}")
+    rows.append(f"| all | {' | '.join(totals)} |")
+    rows.append(f"| seconds per seed | {' | '.join(seconds)} |")
+    note = (
+        f"*Seeds that succeed in all of {record['episodes']} evaluation episodes. "
+        "Seconds of one core, with compilation. Made by `python -m docs.scripts.van`; "
+        "returns are in [its record](benchmarks/van.json).*"
+    )
+    return "\n".join([*rows, "", note])
 
 
 def _share(success: Sequence[float]) -> str:
-    return f"{sum(one == 1 for one in success)} of {len(success)}"
+    return f"{sum(share == 1 for share in success)} of {len(success)}"
 
 
 def with_table(page: str) -> str:
-    """The page on deep agents, with the table as the record has it."""
+    """The page on deep agents, with the table of the record."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-    return f"{before}{BEGIN}\n{table(record)}\n{END}{after}"
+    before = page.partition(TABLE_START)[0]
+    after = page.partition(TABLE_END)[2]
+    return f"{before}{TABLE_START}\n{table(record)}\n{TABLE_END}{after}"
 
 
 def main() -> None:
-    """Measure and write. Lines that are not measured again stay."""
+    """Measure and write. Lines that are not measured again are kept."""
     work = DOCS.parent / ".measured/van"
     work.mkdir(parents=True, exist_ok=True)
-    order = [(task, agent) for task in find_tasks(work) for agent in AGENTS]
+    all_tasks = list(find_tasks(work))
+    order = [(task, agent) for task in all_tasks for agent in AGENTS]
     parser = argparse.ArgumentParser(
         prog="python -m docs.scripts.van", description="Train small tasks and write the tables."
     )
@@ -150,20 +165,19 @@ def main() -> None:
         "--agent",
         action="append",
         default=[],
-        help="only this agent, such as 'PPO()'; may be repeated",
+        help="only this agent, such as 'PPO()'; can be repeated",
     )
-    given = parser.parse_args()
-    agents = [name for name in AGENTS if not given.agent or name.split("`")[1] in given.agent]
-    names = [name for name in find_tasks(work) if not given.tasks or name in given.tasks]
-    if unknown := {*given.tasks} - {*names} | {*given.agent} - {
-        name.split("`")[1] for name in agents
-    }:
+    options = parser.parse_args()
+    short_names = {name.split("`")[1]: name for name in AGENTS}
+    unknown = {*options.tasks} - {*all_tasks} | {*options.agent} - {*short_names}
+    if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    before = json.loads(RECORD.read_text(encoding="utf-8"))["lines"]
-    found = {
-        (line["task"], line["agent"]): line for line in [*before, *measure(work, names, agents)]
-    }
-    lines = [found[which] for which in order if which in found]
+    agents = [short_names[name] for name in options.agent or short_names]
+    names = options.tasks or all_tasks
+    lines = json.loads(RECORD.read_text(encoding="utf-8"))["lines"]
+    lines += measure(work, names, agents)
+    line_of = {(line["task"], line["agent"]): line for line in lines}
+    lines = [line_of[key] for key in order if key in line_of]
     record = {"about": describe_machine(), "episodes": EPISODES, "lines": lines}
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -71,6 +71,7 @@ def test_letter_loses_nothing_without_a_stack():
     assert report.verdicts[0]["start"] == "yes"
 
 
+@pytest.mark.compiled
 def test_deliver_needs_more_than_three_symbols():
     report = check_k("deliver-8", k=[2, 3], seconds=8, from_="start")
     assert report.loss[3][0] > 1

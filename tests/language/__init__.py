@@ -1,1 +1,1 @@
-"""Tasks written as sets of words: grammars, and what such texts have in common."""
+"""Tests of the formats of machines and of tasks defined by words."""

@@ -1,4 +1,4 @@
-"""Faulty machine files; `places.txt` holds the codes and places of their errors."""
+"""Faulty machine files. `places.txt` contains the codes and positions of their errors."""
 
 GOOD = """\
 name      task
@@ -16,7 +16,7 @@ u1 -> done : {t}, # / #,   10
 
 
 def swap(old: str, new: str) -> str:
-    """The good file with one thing changed."""
+    """The good file with one change."""
     assert old in GOOD
     return GOOD.replace(old, new)
 
@@ -88,11 +88,11 @@ FAULTY: dict[str, str | bytes] = {
     '{"from": "u", "to": "u", "label": "a", "reward": 1}, {"from": "u", "to": "u", "label": "a", "reward": 1}]}\n',
     "counters-clash": "events a\ncounters 2\nstart u\notherwise error\nu -> u : a, [0, -] / [+1, 0], 0\nu -> u : a, [-, 1] / [0, 0], 0\n",
 }
-"""Name -> text or bytes of a file with one fault (some with several)."""
+"""Faulty files by name, as text or bytes."""
 
 
 LONG = "x" * 41
-"""A word longer than messages show."""
+"""A word that is too long for messages."""
 COUNTING = "events a\ncounters 2\nstart u\nfinal f\notherwise error\n"
 PLAIN = "events a\nstart u\nfinal f\notherwise error\n"
 JSON = '{\n  "pdrm": 1, "start": "u", "events": ["a"], "stack": ["#"],\n  "otherwise": {"do": "stay", "reward": 0},\n  "rules": [\n    %s\n  ]\n}\n'
@@ -104,19 +104,19 @@ AUTOMATON = """{"states": ["q"], "input_symbols": ["a"], "stack_symbols": ["0"],
 
 
 def header(old: str, new: str) -> str:
-    """A good machine in JSON with something else in its head."""
+    """A valid machine in JSON with changed headers."""
     assert old in JSON
     return (JSON % RULE).replace(old, new)
 
 
 def rule(old: str, new: str) -> str:
-    """A good machine in JSON with one thing of its only rule changed."""
+    """A valid machine in JSON with a change in its only rule."""
     assert old in RULE
     return JSON % RULE.replace(old, new)
 
 
 def automaton(old: str, new: str) -> str:
-    """A good automaton with one thing changed."""
+    """A valid automaton with one change."""
     assert old in AUTOMATON
     return AUTOMATON.replace(old, new)
 

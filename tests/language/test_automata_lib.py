@@ -1,4 +1,4 @@
-"""Pushdown automata as automata-lib keeps them: the machine accepts the words that automata-lib accepts."""
+"""DPDAs of automata-lib: the machine accepts the same words as automata-lib."""
 
 import itertools
 import json

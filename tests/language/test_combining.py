@@ -1,4 +1,4 @@
-"""Machines that are combined: when they are final, what they pay, and stacks that move together or do not."""
+"""Combinations: final states, rewards, and stacks that move together."""
 
 import pytest
 

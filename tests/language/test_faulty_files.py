@@ -1,4 +1,4 @@
-"""The codes and places that `pdrm check` names in faulty files."""
+"""The codes and positions that `pdrm check` reports for faulty files."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def _in_a_new_folder(tmp_path, monkeypatch):
 
 
 def places_of(message, file):
-    """The codes of a message's errors with their places: `E0301 12:1, E0101 rules[0].label`."""
+    """The codes and positions of the errors in a message: `E0301 12:1, E0101 rules[0].label`."""
     found = re.findall(r"^error\[(E\d{4})\].*?(?:^ +--> (.+?)$|\Z)", message, re.M | re.S)
     return ", ".join(
         f"{code} {place.removeprefix(file).lstrip(': ')}".strip() for code, place in found

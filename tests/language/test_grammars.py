@@ -1,4 +1,4 @@
-"""Machines from context-free grammars: what they accept and pay, as calls and as files."""
+"""Machines from context-free grammars: words and rewards, from Python and from files."""
 
 import pytest
 
@@ -363,7 +363,7 @@ def test_a_rule_that_comes_from_itself_is_ambiguous():
 
 
 def test_a_word_that_begins_with_another_is_warned_of_with_both():
-    """Read top-down or bottom-up; and not where no word begins with another, or `end` says where a word ends."""
+    """For both parsers; not if no word is a prefix of another, or with `accept end`."""
     early = {
         'start: "a" | "a" "b"': ("a", "a b"),
         'start: "a" "b"*': ("a", "a b"),

@@ -1,4 +1,4 @@
-"""The JSON form and its schema agree with each other and with the text."""
+"""JSON, its schema and the text agree."""
 
 import json
 from importlib.resources import files
@@ -124,8 +124,7 @@ def test_places_in_json():
 
 
 def test_long_lines_and_odd_names_are_read():
-    """One line of 20,000 characters; brackets within strings do not count as depth, nor does any letter; and an event that
-    is called as a key of an automaton is none."""
+    """Long lines; brackets within strings do not count as depth; event names can be keys."""
     names = ["X" * 60, "input_symbols", *(f"event{i}" for i in range(1_500))]
     head = {
         "$schema": '"' + "[{" * 50,

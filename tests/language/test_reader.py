@@ -1,4 +1,4 @@
-"""The .pdrm language: what it means, and that it can be written and read again."""
+"""The .pdrm language: its meaning, and the round trip of writing and reading."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Machines from regular expressions: what they accept, which labels they pass over, and what is said about faulty ones."""
+"""Machines from regular expressions: accepted words, skipped labels, and errors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Bytes to text to lines: limits, encodings, places."""
+"""From bytes to text to lines: limits, encodings, positions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Machines from temporal formulas: how they are written, what they accept and pay, and what is said about faulty ones."""
+"""Machines from temporal formulas: notation, accepted words, rewards, and errors."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Reward machines as Toro Icarte et al. write them."""
+"""Reward machines in the format of Toro Icarte et al."""
 
 import itertools
 
@@ -15,7 +15,7 @@ OFFICE = """0 # initial state
 
 
 def evaluate(formula: str, label: frozenset[str]) -> bool:
-    """A formula in disjunctive normal form, as their program evaluates it."""
+    """Evaluate a formula in disjunctive normal form like the original program."""
     for part in formula.split("|"):
         literals = [literal.strip() for literal in part.split("&")]
         if all((literal.lstrip("!") in label) != literal.startswith("!") for literal in literals):

@@ -1,4 +1,4 @@
-"""`pdrm fmt`: regular layout, nothing lost."""
+"""`pdrm fmt`: regular layout, without losing anything."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Random rule sets that need not be machines: for the checks that decide whether they are."""
+"""Random rule sets that may not be machines, for the checks at construction."""
 
 import random
 
@@ -11,7 +11,7 @@ EVENTS = ("a", "b", "c")
 
 
 def guard(chance: random.Random, silent: float) -> Guard:
-    """A random guard, silent with the given chance."""
+    """A random guard, silent with this probability."""
     if chance.random() < silent:
         return SILENT
     literals = tuple(chance.choice((Event(e), Not(Event(e)))) for e in chance.sample(EVENTS, 2))

@@ -1,4 +1,4 @@
-"""A small machine of each kind, with some parts changed; and all that an error says."""
+"""A small machine of each kind, optionally changed, and the text of an error."""
 
 import pytest
 
@@ -13,14 +13,14 @@ UP = CountingTransition("u", "u", Event("A"), ("-",), (1,), 0)
 
 
 def said(call, *arguments, **settings):
-    """All that an error says."""
+    """The text of the error that a call raises."""
     with pytest.raises(PdrmError) as caught:
         call(*arguments, **settings)
     return str(caught.value)
 
 
 def rule(**parts):
-    """`u -> f : A, # / #, 0`, with some parts changed."""
+    """`u -> f : A, # / #, 0`, with changed parts."""
     whole = {
         "source": "u",
         "target": "f",
@@ -44,10 +44,10 @@ def counting(*rules, counters=1, name="c", otherwise=STAY):
 
 
 def reward_machine(name, events, *rest):
-    """A reward machine: all but the stack is given."""
+    """A reward machine, from the fields without the stack."""
     return PushdownRewardMachine(name, events, ("#",), *rest)
 
 
 def plain_rule(source, target, guard, reward):
-    """A rule that leaves the stack alone."""
+    """A rule that ignores the stack."""
     return Transition(source, target, guard, "eps", (), reward)

@@ -1,4 +1,4 @@
-"""The chapters' public names: importable from the chapter, each with a docstring, and imported only when they are used."""
+"""Public names of the chapters: importable, documented, and imported only on first use."""
 
 import re
 import subprocess

@@ -21,7 +21,7 @@ LONG = 3_000  # silent moves; a machine this small ends sooner or never
 
 
 def clash_by_hand(fields) -> bool:
-    """Whether some state, label and top has two rules, after `z` has given way to a named top."""
+    """Return True if two rules apply in some case, after named tops have beaten `z`."""
     labels = list(Alphabet(fields["events"], fields["exclusive"]).labels())
     for state in STATES:
         own = [rule for rule in fields["transitions"] if rule.source == state]
@@ -58,7 +58,7 @@ def test_determinism_equals_brute_force():
 
 
 def silent_moves_end(machine_rules, head) -> bool:
-    """Follow the silent moves from a head for a long time."""
+    """Follow the silent moves from a head up to a limit."""
     state, stack = head.state, [] if head.top is None else [head.top]
     for _ in range(LONG):
         top = stack[-1] if stack else None
@@ -94,7 +94,7 @@ def test_endless_silent_moves_equal_brute_force():
 
 
 def heads_by_search(machine, tallest: int, most: int, first=None, labels=None) -> set[Head]:
-    """Heads of the configurations met by following moves from the start (or from `first`), with a bound on the height."""
+    """The heads of configurations that moves reach from `first`, up to a height."""
     first = first or Configuration(machine.start, (machine.stack[0],))
     seen, todo = {first}, deque([first])
     labels = labels or list(machine.alphabet.labels())
@@ -131,7 +131,7 @@ def test_reachable_heads_equal_search():
 
 
 def test_heads_at_which_a_label_is_waited_for_equal_search():
-    """From any configuration, by words over some of the labels: those where no silent move comes first."""
+    """From any configuration, by words over some labels."""
     chance, tried, fewer = random.Random(5), 0, 0
     while tried < 150:
         try:
@@ -184,7 +184,7 @@ def test_uncovered_labels_equal_brute_force():
 
 
 def test_silent_moves_that_double_are_judged_without_following_them():
-    """Forty symbols, each of which turns into two of the next: 2^40 moves, which end, but not soon."""
+    """Forty symbols, each replaced by two of the next: 2^40 silent moves."""
     doubling = "".join(f"v -> v : eps, A{i} / A{i + 1} A{i + 1}, 0\n" for i in range(40))
     head = f"name m\nevents a\nstack # {' '.join(f'A{i}' for i in range(41))}\nstart u\notherwise stay 0\n"
     ends = f"{head}u -> v : a, # / A0 #, 0\n{doubling}v -> v : eps, A40 / eps, 0\n"
@@ -199,7 +199,7 @@ def test_silent_moves_that_double_are_judged_without_following_them():
 
 
 def many_readings(chance):
-    """Rules for the leaves of a random decision tree over twelve events, some with one event less than they need."""
+    """Rules for the leaves of a random decision tree over twelve events, some with an event missing."""
     leaves = [((), tuple(EVERY))]
     while len(leaves) < 60:
         signs, left = leaves.pop(chance.randrange(len(leaves)))
@@ -221,7 +221,7 @@ EVERY = tuple(f"e{i}" for i in range(12))
 
 
 def test_clashes_among_many_rules_are_those_that_all_pairs_show():
-    """Those that clash are listed in the order of the rules, five of them at most."""
+    """Clashes are listed in the order of the rules, at most five."""
     chance, clashes = random.Random(6), 0
     for exclusive in ((), (EVERY[:3], EVERY[5:8])) * 4:
         rules, alphabet = many_readings(chance), Alphabet(EVERY, exclusive)

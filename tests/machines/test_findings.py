@@ -1,4 +1,4 @@
-"""Warnings about machines: their codes and the lines of the rules that they are about."""
+"""Warnings about machines: their codes, and the lines of the rules."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_states_that_no_word_reaches():
 
 
 def test_labels_that_fall_to_otherwise():
-    """Not in a state of silent moves, nor for a top that no word reaches."""
+    """Except in a state with silent moves, or for an unreachable top."""
     rules = (
         "u -> u : a, z / A z, 0\nu -> v : b, A / eps, 0\nu -> w : c, A / eps, 0\n"
         "v -> f : eps, # / #, 0\nv -> w : eps, A / eps, 0\nw -> g : true, z / B z, 0\n"
@@ -154,7 +154,7 @@ def test_a_machine_that_pays_for_waiting(kind, rule):
 
 
 def test_more_cases_than_can_be_listed_are_given_up():
-    """The formula has 11 cases; the labels it leaves over have 2^11."""
+    """The formula has 11 cases, and the unread labels have 2^11."""
     events = " ".join(f"e{i}" for i in range(22))
     formula = " | ".join(f"e{2 * i} & e{2 * i + 1}" for i in range(11))
     head = f"name m\nevents {events}\nstack #\nstart u\nfinal f\notherwise stay 0\n"
@@ -172,7 +172,7 @@ def codes(machine):
 
 
 def test_zero_patterns_of_counters_are_followed():
-    """A counter counted down may be zero or not; counted down at zero, or not changed, it is what it was."""
+    """A decremented counter may be zero or not. A decremented zero stays zero."""
     a, nothing = Exactly(frozenset("A")), Exactly(frozenset())
     rules = [
         CountingTransition("u", "w", a, ("-", "-"), (1, 0), 0),

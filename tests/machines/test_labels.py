@@ -1,4 +1,4 @@
-"""Decision diagrams against the guards and sets of labels that they stand for."""
+"""Decision diagrams compared with guards and sets of labels."""
 
 import random
 from itertools import product

@@ -1,4 +1,4 @@
-"""Small inputs that never ended: each is a machine or an error with a place, after few steps; large machines are built quickly."""
+"""Limits: hostile small inputs end quickly with an error, and large machines are built quickly."""
 
 import time
 from itertools import pairwise
@@ -9,6 +9,7 @@ import pdrm
 from pdrm.errors import MAX_FAULTS, PdrmError
 from pdrm.machines.guards import Event
 from pdrm.machines.transitions import Otherwise, Transition
+from tests import TRACED
 
 HEAD = "events a b\nexclusive a b\nstack # A\nstart u0\nfinal d\notherwise stay 0\n"
 
@@ -22,7 +23,7 @@ def nest(last, inside):
 
 
 def double(times):
-    """A symbol that silent moves replace by two of the next, and so on: 2 to that power moves."""
+    """Symbols that silent moves replace by two of the next: 2^n moves."""
     symbols = [f"S{number}" for number in range(times + 1)]
     doubles = [f"p -> p : eps, {one} / {two} {two}, 0" for one, two in pairwise(symbols)]
     head = f"events a\nstack # {' '.join(symbols)}\nstart u\nfinal d\notherwise stay 0\nu -> p : a, # / S0 #, 0"
@@ -66,7 +67,7 @@ def test_small_inputs_that_never_ended(text, code):
     assert code in {error.code for error in caught.value.errors}
     assert len(caught.value.errors) <= MAX_FAULTS
     assert all(error.where for error in caught.value.errors)
-    assert time.thread_time() - began < 4  # on a loaded computer, too
+    assert time.thread_time() - began < 4 * TRACED
 
 
 def test_a_silent_step_that_is_too_long_ends():
@@ -94,5 +95,5 @@ def test_many_rules_in_many_states_and_in_one():
         == 16_000
     )
     machine = pdrm.PushdownRewardMachine("m", letters, symbols, "u", (), stay, one, [letters])
-    assert time.thread_time() - began < 6
+    assert time.thread_time() - began < 6 * TRACED
     assert machine.rule("u", frozenset({"e7"}), "s9") == one[7 * 126 + 9]

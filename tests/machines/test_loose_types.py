@@ -1,4 +1,4 @@
-"""Rules made in Python of NumPy numbers, lists and sets are as those read from a file; what is not a rule is refused."""
+"""Machines from NumPy numbers, lists and sets equal machines from files; wrong types are refused."""
 
 import numpy as np
 

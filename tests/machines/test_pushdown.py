@@ -1,4 +1,4 @@
-"""Small machines in full: their steps, tables, stacks and texts as known by hand."""
+"""Small machines: steps, tables, stacks and texts known by hand."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Bounds on the stack: never below what the readable machine does, and exact where that is known by hand."""
+"""Bounds on the stack: valid for the readable machine, and exact if known by hand."""
 
 from itertools import product
 from random import Random
@@ -24,7 +24,7 @@ def machines(count):
 
 
 def step_of(machine, here, label):
-    """The readable step, or None if there is none."""
+    """The readable step, or None if it is undefined."""
     if here.state in machine.final:
         return None
     if machine.otherwise.action == "error" and machine.rule(here.state, label, here.top) is None:
@@ -33,7 +33,7 @@ def step_of(machine, here, label):
 
 
 def heights(machine, labels):
-    """The highest of the stacks met by all words of so many labels, those between silent moves included."""
+    """The maximum height of the stack for all words of a length, also between silent moves."""
     begun = machine.begin()
     highest, here = max(1, *(len(move.after.stack) for move in begun.moves), 0), {begun.after}
     for _ in range(labels):
@@ -116,7 +116,7 @@ GROWTH = {  # symbols added, silent pushes, height before the first label, most 
 
 
 def growth_seen(machine, labels):
-    """The most symbols that a step adds within so many labels."""
+    """The maximum number of symbols that a step adds, within a number of labels."""
     here, most = {machine.begin().after}, 0
     for _ in range(labels):
         after = set()

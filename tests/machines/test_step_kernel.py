@@ -1,4 +1,4 @@
-"""Hash-consed stacks and the Numba step: against the plain steps, at any height, with and without room."""
+"""Hash-consed stacks and the Numba step: compared with plain steps, at any height and capacity."""
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_a_stack_100_000_high():
 
 
 def test_a_step_touches_the_same_few_entries_at_any_height():
-    """A step reads and writes the rows of the node, its parent and its children, whatever lies below."""
+    """A step reads and writes only the rows of the node, its parent and its children."""
     for height in (1, 10, 10_000):
         stacks = Stacks.empty(3, capacity=height + 10)
         node = stacks.node_of((2,) * height)

@@ -1,4 +1,4 @@
-"""Tables, and their rows found one by one, make the readable machine's own steps."""
+"""Tables and lazy tables make the same steps as the readable machine."""
 
 from random import Random
 
@@ -19,7 +19,7 @@ SMALL = parse(
 
 
 def outcome(function):
-    """The result of a step, rewards to the last bit; None if there is no move."""
+    """The result of a step with the exact reward, or None if it is undefined."""
     try:
         state, stack, reward = function()
     except UndefinedMove:
@@ -32,7 +32,7 @@ def readable(step):
 
 
 def test_every_case_of_the_table_is_the_readable_step():
-    """Also from configurations no word leads to: counterfactual experiences start anywhere."""
+    """Also from unreachable configurations, where counterfactual experiences can start."""
     for seed in range(60):
         machine = random_machine(Random(seed))
         labels = list(machine.alphabet.labels())

@@ -1,4 +1,4 @@
-"""Faults of machines, steps and tables built in Python, where nothing has a place in a text."""
+"""Errors of machines, steps and tables that are built in Python, without positions."""
 
 import math
 

@@ -1,6 +1,6 @@
-"""Every code block of the README and of the pages written by hand says what it is, and is run, parsed or loaded.
+"""Every code block of the README and of the pages names its language, and is run, parsed or loaded.
 
-Blocks of Python are run by tests/test_readme.py, those of *Coming from* by their own test.
+tests/test_readme.py runs the Python blocks, and tests/test_coming_from.py those of *Coming from*.
 """
 
 import re
@@ -16,11 +16,11 @@ ROOT = Path(__file__).parents[2]
 OWN_TESTS = ("from-pycrm.md", "from-reward-machines.md")
 LANGUAGES = ("python", "py", "pdrm", "sh", "toml", "text", "bibtex")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-HEADS = {
+HEADERS = {
     "language.md": "events u d l r t x\nexclusive u d l r\nstack # u d l r\nstart search\nfinal lost\nstates search return\notherwise stay 0\n",
     "start-here.md": "events u d l r treasure\nexclusive u d l r\nstack # u d l r\nstart search\notherwise stay 0\nmap back u:d d:u l:r r:l\n",
 }
-"""What stands above the rules that a page shows alone."""
+"""Header lines for pages that show only rules."""
 SMALLER = {
     "--steps 200000": "--steps 2000",
     "--steps 20000": "--steps 2000",
@@ -40,12 +40,12 @@ NOT_RUN = {
     "python3 -m venv": "the tests run in an environment of their own",
     ". .venv/bin/activate": "the same",
     "pdrm reproduce": "minutes; tests/cli/test_reproduce.py runs parts of it",
-    "pdrm train map.txt --machine task.pdrm --agent ppo": "tests/cli/test_train_deep.py trains on a map and a machine of one's own",
-    "pdrm train echo --agent ppo": "tests/cli/test_train_deep.py runs it, for fewer steps",
-    "pdrm train water-17": "an hour on two cores; tests/cli/test_train_deep.py trains there for a moment",
+    "pdrm train map.txt --machine task.pdrm --agent ppo": "tests/cli/test_train_deep.py trains on its own map and machine",
+    "pdrm train echo --agent ppo": "tests/cli/test_train_deep.py runs it with fewer steps",
+    "pdrm train water-17": "an hour on two cores; tests/cli/test_train_deep.py trains there briefly",
     "pdrm film": "needs such a run; tests/cli/test_train_deep.py films one",
 }
-"""Commands that no block's test runs, and why."""
+"""Commands that are not run here, and the reason."""
 
 
 class Fence(NamedTuple):
@@ -60,16 +60,15 @@ class Fence(NamedTuple):
 
 def fences(page):
     text = page.read_text()
-    for found in re.finditer(
-        r"^( *)```(\S*)(?: title=\"(.+?)\")?\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE
-    ):
-        code = "".join(line.removeprefix(found[1]) for line in found[4].splitlines(keepends=True))
-        yield Fence(
-            page.name, text.count("\n", 0, found.start()) + 1, found[2], found[3] or "", code
-        )
+    pattern = r"^( *)```(\S*)(?: title=\"(.+?)\")?\n(.*?)^\1```$"
+    for match in re.finditer(pattern, text, re.DOTALL | re.MULTILINE):
+        indent, language, title, body = match.groups()
+        code = "".join(line.removeprefix(indent) for line in body.splitlines(keepends=True))
+        line = text.count("\n", 0, match.start()) + 1
+        yield Fence(page.name, line, language, title or "", code)
 
 
-ALL = [fence for page in PAGES for fence in fences(page)]
+FENCES = [fence for page in PAGES for fence in fences(page)]
 
 
 def commands(page):
@@ -81,23 +80,21 @@ def commands(page):
 WITH_COMMANDS = [page for page in PAGES if page.name not in OWN_TESTS and commands(page)]
 
 
-def test_every_block_says_what_it_is():
-    assert not [fence[:3] for fence in ALL if fence.language not in LANGUAGES]
-    assert {fence.language for fence in ALL} == set(LANGUAGES)
+def test_every_block_names_its_language():
+    assert not [fence[:3] for fence in FENCES if fence.language not in LANGUAGES]
+    assert {fence.language for fence in FENCES} == set(LANGUAGES)
 
 
 def test_machines_can_be_built():
-    for fence in ALL:
+    for fence in FENCES:
         if fence.language == "pdrm":
-            head = "" if "start " in fence.code else HEADS[fence.page]
-            assert pdrm.parse(head + fence.code).transitions, fence
+            header = "" if "start " in fence.code else HEADERS[fence.page]
+            assert pdrm.parse(header + fence.code).transitions, fence
 
 
 def test_texts_are_files_that_load(tmp_path):
-    for fence in ALL:
-        if (
-            fence.language == "text" and fence.page != "README.md"
-        ):  # there an error message: see tests/test_readme.py
+    for fence in FENCES:
+        if fence.language == "text":
             file = tmp_path / fence.title
             file.write_text(fence.code)
             loaded = pdrm.load_domain(file) if "###" in fence.code else pdrm.load(file)
@@ -113,6 +110,6 @@ def test_commands_run(page, tmp_path, monkeypatch, request):
     run_commands(script, request.getfixturevalue("pdrm"))
 
 
-def test_what_is_not_run_is_still_there():
+def test_commands_that_are_not_run_exist():
     lines = [line for page in PAGES for line in commands(page)]
     assert [start for start in NOT_RUN if not any(line.startswith(start) for line in lines)] == []

@@ -18,12 +18,13 @@ from pdrm.language.json_form import to_json
 from pdrm.language.loading import catalogue, catalogue_names, catalogue_text, parse
 from pdrm.language.source import decode
 from pdrm.language.writer import to_text
+from tests import TRACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CASES = 2_000
-SECONDS = 1.0
+SECONDS = 1.0 * TRACED
 MEMORY = 256 * 2**20
 REWARD_MACHINES = (
     "0 # initial state\n[4] # terminal state\n(0,0,'!a&!n',ConstantRewardFunction(0))\n(0,1,'a&!n',ConstantRewardFunction(0))\n"

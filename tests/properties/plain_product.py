@@ -109,7 +109,7 @@ def plain_product(case: Case, most: int) -> Plain:
 def keys(product: FiniteProduct) -> list[Key]:
     """The states of a product, readable."""
     return [
-        (int(product.place[x]), product.machine_state(x), product.stack(x))
+        (int(product.env_state[x]), product.machine_state(x), product.stack(x))
         for x in range(len(product))
     ]
 

@@ -1,1 +1,2 @@
-"""The drawings of the Concepts pages that the library has no function for: one module a picture, plain data in, a figure out."""
+"""Pictures of the Concepts pages that the library has no function for. Each module draws a figure
+from plain data."""

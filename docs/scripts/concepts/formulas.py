@@ -1,4 +1,4 @@
-"""Temporal operators along a trace: at which labels each formula holds, as the machines made of them say."""
+"""Temporal operators along a trace: the labels at which each formula holds."""
 
 from __future__ import annotations
 
@@ -41,47 +41,48 @@ v -> v    : open,  z / open z,  0
 v -> v    : close, open / eps,  0
 v -> done : eps,   # / #,       1
 """
-"""Close every bracket, for the first time."""
+"""Close every bracket once."""
 
 
 def combination() -> pdrm.PushdownRewardMachine:
-    """Brackets beside a formula."""
+    """The machine for brackets combined with a formula."""
     return pdrm.combine(
         {"pairs": pdrm.parse(PAIRS), "rest": pdrm.from_ltlf("F rest", ["rest"], reward=0.5)}
     )
 
 
 def rows(formulas: Sequence[str]) -> tuple[Row, ...]:
-    """Where each formula holds: the machine reads from a label on, or up to it where the formula looks back."""
+    """Where each formula holds. The machine reads the trace starting at a label, or for past
+    formulas ending there."""
     labels = pdrm.language.parse_word(" ".join(TRACE))
-    found: list[Row] = []
+    result: list[Row] = []
     for text in formulas:
         machine = pdrm.from_ltlf(text, ["a", "b"], accept="end")
-        reads = [labels[: at + 1] if formulas is PAST else labels[at:] for at in range(len(labels))]
-        found.append(
-            (text, tuple(machine.run([*word, frozenset({"end"})]).accepted for word in reads))
-        )
-    return tuple(found)
+        traces = [labels[: i + 1] if formulas is PAST else labels[i:] for i in range(len(labels))]
+        holds = (machine.run([*trace, frozenset({"end"})]).accepted for trace in traces)
+        result.append((text, tuple(holds)))
+    return tuple(result)
 
 
 def formulas_plot(trace: Sequence[str], future: Sequence[Row], past: Sequence[Row]) -> Figure:
-    """A column a label, a row a formula; a filled circle where it holds."""
+    """A column per label, a row per formula, and a filled circle where it holds."""
     tall = len(future) + len(past) + 3.0
     figure, axes = sheet((1.6 * len(trace) + 6.6) / 2.5, tall / 2.5)
-    left, height = 4.0, tall - 1.0
-    for at, label in enumerate(trace):
+    left = 4.0
+    height = tall - 1.0
+    for column, label in enumerate(trace):
         events = label_text(pdrm.language.parse_word(label)[0])
-        box(axes, (left + 1.6 * at - 0.65, height - 0.4), (1.3, 0.8), "#eef3fa")
-        words(axes, (left + 1.6 * at, height), events, 11)
+        box(axes, (left + 1.6 * column - 0.65, height - 0.4), (1.3, 0.8), "#eef3fa")
+        words(axes, (left + 1.6 * column, height), events, 11)
     for title, listed in (("looking ahead", future), ("looking back", past)):
         height -= 1.1
         words(axes, (left + 1.6 * len(trace) - 0.6, height), title, 10, color=SOFT, ha="left")
         for text, holds in listed:
             words(axes, (left - 1.2, height), text, 12, ha="right")
-            for at, true in enumerate(holds):
+            for column, true in enumerate(holds):
                 fill = COLOURS[0] if true else "none"
                 axes.plot(
-                    left + 1.6 * at,
+                    left + 1.6 * column,
                     height,
                     "o",
                     markersize=13,

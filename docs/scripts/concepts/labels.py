@@ -1,4 +1,4 @@
-"""A labelled environment: one place on a map, and where each action leads from there with which label."""
+"""A labelled environment: a cell of a map, and the result and label of each action there."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIDE = 1.5
-FAR, BUMP = 0.72, 0.5
-"""How far an arrow goes, in cells: into the next one, or up to a wall."""
+FAR = 0.72
+BUMP = 0.5
+"""Length of an arrow in cells: into the next cell, or up to a wall."""
 
 
 class Move(NamedTuple):
-    """An action at the place."""
+    """An action in the cell."""
 
     action: str
     towards: Point
-    """(rows, columns) it would go."""
+    """The direction in (rows, columns)."""
     moves: bool
     label: str
 
 
 def labels_plot(rows: Sequence[str], place: Point, moves: Sequence[Move]) -> Figure:
-    """The map with an arrow an action, and beside it what each emits."""
-    tall, wide = SIDE * len(rows), SIDE * len(rows[0])
+    """The map with an arrow per action, and a table of their labels."""
+    tall = SIDE * len(rows)
+    wide = SIDE * len(rows[0])
     figure, axes = sheet((wide + 9.3) / 2.5, (tall + 0.8) / 2.5)
-    at = (0.4, 0.4)
-    grid(axes, at, rows, SIDE, place)
-    right = at[0] + wide + 1.0
+    corner = (0.4, 0.4)
+    grid(axes, corner, rows, SIDE, place)
+    right = corner[0] + wide + 1.0
     for x, name in ((0.4, "action"), (3.6, "leads to"), (6.4, "label")):
         words(axes, (right + x, tall - 0.3), name, 11, color=SOFT)
     for number, move in enumerate(moves):
         far = FAR if move.moves else BUMP
         target = (place[0] + far * move.towards[0], place[1] + far * move.towards[1])
         colour = COLOURS[0] if move.moves else COLOURS[1]
-        arrow(axes, cell(at, rows, SIDE, place), cell(at, rows, SIDE, target), colour)
+        arrow(axes, cell(corner, rows, SIDE, place), cell(corner, rows, SIDE, target), colour)
         height = tall - 1.6 - 1.4 * number
         words(axes, (right + 0.4, height), move.action, 12)
         words(

@@ -1,4 +1,4 @@
-"""A run of a machine: the word it reads, and under it the state, the stack and the reward after every label."""
+"""A run of a machine: its word, and the state, stack and reward after every label."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from pdrm.drawing.plots import INK, TINTS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIDE, LEFT = 1.32, 3.1
-"""The width of a moment, and where the first begins."""
+SIDE = 1.32
+LEFT = 3.1
+"""Width of a moment, and the position of the first."""
 
 
 class Moment(NamedTuple):
     """A machine after a label."""
 
     label: str
-    """Nothing: before the first."""
+    """Empty before the first label."""
     state: str
     stack: tuple[str, ...]
     """Top first."""
-    paid: str
+    reward: str
 
 
 def run_plot(moments: Sequence[Moment]) -> Figure:
-    """A column a moment; the stack grows upwards."""
+    """A column per moment, with the stack growing upwards."""
     highest = max(len(moment.stack) for moment in moments)
     top = 1.2 + 0.8 * highest
     figure, axes = sheet((LEFT + SIDE * len(moments) + 0.3) / 2.5, (top + 2.6) / 2.5)
@@ -46,7 +47,7 @@ def run_plot(moments: Sequence[Moment]) -> Figure:
     for number, moment in enumerate(moments):
         x = LEFT + number * SIDE
         words(axes, (x + SIDE / 2, top + 2.0), moment.label, 10)
-        words(axes, (x + SIDE / 2, 0.45), moment.paid, 10)
+        words(axes, (x + SIDE / 2, 0.45), moment.reward, 10)
         for height, symbol in enumerate(reversed(moment.stack)):
             tint = TINTS[symbols.index(symbol)]
             corner = (x + 0.06, 0.95 + 0.8 * height)

@@ -1,4 +1,4 @@
-"""A blank sheet to draw on, and what is drawn on it: boxes, arrows, words, stacks, grids."""
+"""A blank sheet and functions that draw on it: boxes, arrows, words, stacks, grids."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SOFT = "#6a6e78"
-"""Of words that explain."""
-STONE, PLACE = "#3e4451", "#ffe3a3"
-"""Of walls, and of places on a map."""
+"""Colour of explanations."""
+STONE = "#3e4451"
+"""Colour of walls."""
+PLACE = "#ffe3a3"
+"""Colour of places on a map."""
 HIDDEN = "#9a978f"
-"""Of symbols that are not seen."""
+"""Colour of hidden symbols."""
 STATES = {"search": COLOURS[0], "return": COLOURS[1], "home": COLOURS[2], "lost": COLOURS[3]}
-"""The treasure machine's states have the colours that the library's picture of an episode gives them."""
+"""The colours of the treasure machine's states, as in the library's picture of an episode."""
 
 Point = tuple[float, float]
 
 
 def sheet(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of so many inches, measured in units of which an inch has two and a half, from below left."""
+    """A figure of this size in inches, with 2.5 units per inch starting at the lower left."""
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, 2.5 * width), ylim=(0, 2.5 * height), aspect="equal")
@@ -36,13 +38,13 @@ def sheet(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def words(axes: Axes, at: Point, text: str, size: float = 10, **style: Any) -> None:
-    """Some words around a point."""
+    """Write words centred at a point."""
     look: dict[str, Any] = {"fontsize": size, "color": INK, "ha": "center", "va": "center"}
     axes.text(*at, text, **look | style)
 
 
 def box(axes: Axes, at: Point, size: Point, fill: str, **style: Any) -> None:
-    """A box with round corners from its lower left one."""
+    """Draw a box with round corners; `at` is its lower left corner."""
     look: dict[str, Any] = {"facecolor": fill, "edgecolor": INK, "linewidth": 0.9}
     axes.add_patch(
         FancyBboxPatch(at, *size, boxstyle="round,pad=0,rounding_size=0.18", **look | style)
@@ -50,7 +52,7 @@ def box(axes: Axes, at: Point, size: Point, fill: str, **style: Any) -> None:
 
 
 def arrow(axes: Axes, start: Point, end: Point, colour: str = INK, bend: float = 0.0) -> None:
-    """An arrow."""
+    """Draw an arrow."""
     curve = f"arc3,rad={bend}"
     axes.add_patch(
         FancyArrowPatch(
@@ -68,7 +70,7 @@ def arrow(axes: Axes, start: Point, end: Point, colour: str = INK, bend: float =
 def stack(
     axes: Axes, at: Point, symbols: Sequence[str], seen: int | None = None, side: float = 0.62
 ) -> None:
-    """A stack, top uppermost, standing on a point (its lower left corner); symbols that are not seen are grey."""
+    """Draw a stack with its lower left corner at a point, and the top `seen` symbols in colour."""
     for height, symbol in enumerate(reversed(symbols)):
         shown = seen is None or len(symbols) - height <= seen
         corner = (at[0], at[1] + height * side)
@@ -83,7 +85,7 @@ def stack(
 def grid(
     axes: Axes, at: Point, rows: Sequence[str], side: float, agent: Point | None = None
 ) -> None:
-    """A map, its lower left corner at a point; the agent is a dot in (row, column)."""
+    """Draw a map with its lower left corner at a point, and the agent as a dot in (row, column)."""
     for row, line in enumerate(rows):
         for column, shown in enumerate(line):
             x, y = at[0] + column * side, at[1] + (len(rows) - 1 - row) * side
@@ -98,5 +100,5 @@ def grid(
 
 
 def cell(at: Point, rows: Sequence[str], side: float, place: Point) -> Point:
-    """The middle of a map's cell."""
+    """The centre of a map's cell."""
     return at[0] + (place[1] + 0.5) * side, at[1] + (len(rows) - 0.5 - place[0]) * side

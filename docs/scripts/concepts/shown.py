@@ -1,6 +1,7 @@
-"""What the pictures show, asked of the library: a run, labels, views, imagined steps, what training and analysis find.
+"""Data of the pictures, computed with the library: a run, labels, views, counterfactual steps,
+results of training and analysis.
 
-The example of most of them is the 5×5 maze: find the treasure, then walk back the way you came.
+Most use the 5×5 maze: find the treasure, then walk back the way you came.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pdrm
-from docs.scripts.concepts.counterfactual import Imagined
+from docs.scripts.concepts.counterfactual import Experience
 from docs.scripts.concepts.labels import Move
 from docs.scripts.concepts.run import Moment
 from pdrm.domains.finite_domain import Picture as GridPicture
@@ -25,11 +26,13 @@ from pdrm.machines.transitions import Configuration
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
 from pdrm.task import pushdown_machine
 
-MAZE, MACHINE = pdrm.domain("maze-5x5"), pushdown_machine("treasure-maze")
+MAZE = pdrm.domain("maze-5x5")
+MACHINE = pushdown_machine("treasure-maze")
 WORD = parse_word("d d d r r+t l l u u u+x")
-"""The way to the treasure and back."""
+"""The path to the treasure and back."""
 PICTURE = cast("GridPicture", MAZE.picture)
-ROWS, CELL = PICTURE.scenes[0].rows, PICTURE.cell
+ROWS = PICTURE.scenes[0].rows
+CELL = PICTURE.cell
 TOWARDS = {"u": (-1, 0), "d": (1, 0), "l": (0, -1), "r": (0, 1)}
 LINES = (
     AgentLine(name="1-pdRM", agent="q", k="1"),
@@ -52,7 +55,7 @@ def moments() -> list[Moment]:
 
 
 def at(steps: int) -> tuple[int, Configuration]:
-    """The environment state and the configuration after so many steps along the word."""
+    """The environment state and the configuration after `steps` steps along the word."""
     s = int(MAZE.arrays.start_state[0])
     for label in WORD[:steps]:
         (action,) = label & set(MAZE.actions)
@@ -61,7 +64,7 @@ def at(steps: int) -> tuple[int, Configuration]:
 
 
 def labels(steps: int) -> tuple[Any, ...]:
-    """The map, a place on it, and what each action does there."""
+    """The map, a cell, and the effect of each action there."""
     s, _ = at(steps)
     moves = []
     for number, action in enumerate(MAZE.actions):
@@ -78,94 +81,72 @@ def labels(steps: int) -> tuple[Any, ...]:
 
 
 def moment(steps: int) -> tuple[Any, ...]:
-    """The map with the agent, the label that led there, the machine's state and stack."""
-    s, there = at(steps)
-    return ROWS, CELL[s], label_text(WORD[steps - 1]), there.state, there.stack
+    """The map, the agent's cell, the last label, and the machine's state and stack."""
+    s, configuration = at(steps)
+    label = label_text(WORD[steps - 1])
+    return ROWS, CELL[s], label, configuration.state, configuration.stack
 
 
 def views() -> tuple[Any, ...]:
-    """Two stacks at the treasure, the second after a bump into the wall on the way, and views of them."""
+    """Two stacks at the treasure, the second after bumping into a wall, and views of them."""
     one, other = at(5)[1].stack, MACHINE.run(parse_word("d d d r u r+t")).after.stack
     names = {f"k = {k}": len(pdrm.product.TopK(k).of(one)) for k in range(3)}
     return one, other, [*names.items(), ("whole stack", len(pdrm.product.FullStack().of(other)))]
 
 
 def counterfactuals(steps: int) -> tuple[Any, ...]:
-    """A step along the word, and what the machine does in it from each state with each stack met so far."""
-    (s, here), (after, _) = at(steps), at(steps + 1)
-    met = [at(number)[1].stack for number in (steps, 5, 3, 0)]
-    found = []
+    """A step along the word, and the machine's move from each state with each observed stack."""
+    s, configuration = at(steps)
+    next_s, _ = at(steps + 1)
+    observed = [at(number)[1].stack for number in (steps, 5, 3, 0)]
+    experiences = []
     for state in reversed(MACHINE.states):
-        for stack in met:
+        for stack in observed:
             step = MACHINE.step(Configuration(state, stack), WORD[steps])
-            then = step.after
-            real = (state, stack) == (here.state, here.stack)
-            found.append(
-                Imagined(
-                    state,
-                    " ".join(stack),
-                    then.state,
-                    " ".join(then.stack),
-                    spell_number(step.reward),
-                    real,
-                )
+            experience = Experience(
+                state=state,
+                stack=" ".join(stack),
+                next_state=step.after.state,
+                next_stack=" ".join(step.after.stack),
+                reward=spell_number(step.reward),
+                real=(state, stack) == (configuration.state, configuration.stack),
             )
-    return ROWS, (CELL[s], CELL[after]), label_text(WORD[steps]), found
+            experiences.append(experience)
+    return ROWS, (CELL[s], CELL[next_s]), label_text(WORD[steps]), experiences
 
 
 def episode(name: str) -> tuple[Any, ...]:
     """A greedy episode after a little training."""
     run = pdrm.train(name, pdrm.CpRM(k=1, episodes=1_000))
-    went = run.episode(seed=0)
-    return run.spec.task.finite, [
-        EpisodeStep(one.state, one.configuration.state, one.configuration.stack) for one in went
+    steps = [
+        EpisodeStep(moment.state, moment.configuration.state, moment.configuration.stack)
+        for moment in run.episode(seed=0)
     ]
+    return run.spec.task.finite, steps
 
 
 def witness(k: int) -> tuple[Any, ...]:
-    """Two situations in the maze that a k-policy takes for one and that have no best action in common, and a title."""
+    """Two indistinguishable situations in the maze without a common best action, and a title."""
     report = pdrm.check_k(MAZE, MACHINE, [k], depth=4)
-    drawn = [
+    situations = [
         Situation(
-            one.place,
-            one.state,
-            one.stack,
+            member.env_state,
+            member.state,
+            member.stack,
             k,
-            " ".join(one.way),
-            " or ".join(one.actions),
-            f"{one.value[0]:.6g}",
+            " ".join(member.way),
+            " or ".join(member.actions),
+            f"{member.value[0]:.6g}",
         )
-        for one in report.witness(k)
+        for member in report.witness(k)
     ]
-    return MAZE, drawn, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"
-
-
-def sizes(name: str) -> dict[str, Any]:
-    """How a domain's tables grow."""
-    return pdrm.sizes(name)
+    return MAZE, situations, f"{MAZE.name}: the top {k} symbols are not enough (everywhere)"
 
 
 @cache
 def deliveries() -> tuple[pdrm.Task, pdrm.Task]:
-    """DeliverWorld-8 and DeliverWorld-4-8 with few sequences, four and five: what is learnt and proved of them takes seconds."""
+    """DeliverWorld-8 and DeliverWorld-4-8 with only four and five sequences, to save time."""
     return deliver_tasks(*sequences_of(pdrm.catalogue("deliver-four")))
-
-
-def trade() -> tuple[Any, ...]:
-    """Views, the share of the optimal value that a best policy with each reaches, and the rows of its table."""
-    _, task = deliveries()
-    report = pdrm.check_k(task, k=range(3))
-    sizes = {
-        size["what"]: size["reachable"] for size in pdrm.sizes(task, k=tuple(report.loss))["sizes"]
-    }
-    best = report.value[0]
-    kept = [round(100 * (1 - high / best), 1) for _, high in report.loss.values()]
-    rows = [sizes[f"{k}-policy"] for k in report.loss]
-    return (
-        [*(f"k = {k}" for k in report.loss), "whole stack"],
-        [*kept, 100.0],
-        [*rows, sizes["full policy"]],
-    )
 
 
 @cache
@@ -176,9 +157,3 @@ def trained() -> list[Curves]:
     with TemporaryDirectory() as folder:
         outcome = run_study(pdrm.Study(name="views", panels=(panel,)), folder)
     return [curves for _, curves in outcome.lines]
-
-
-def tested(curves: Curves) -> tuple[str, list[int], list[list[float]]]:
-    """An agent's name, the episodes of its tests, and a list of mapped returns a seed."""
-    scores = curves.normalised.mean(axis=2).round(4)
-    return curves.line.name, curves.at.tolist(), scores.tolist()

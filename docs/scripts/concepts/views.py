@@ -1,4 +1,4 @@
-"""Views of the stack: what a k-policy sees of two stacks, and whether it can tell them apart."""
+"""Views of the stack: the visible symbols of two stacks, and whether they are distinguishable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDE, SIDE = 4.1, 0.72
 
 
 def views_plot(one: Stack, other: Stack, views: Sequence[tuple[str, int]]) -> Figure:
-    """The two stacks side by side, once for each view: its name and how many symbols it shows."""
+    """The two stacks side by side for each view: its name and number of visible symbols."""
     tall = SIDE * max(len(one), len(other))
     figure, axes = sheet((WIDE * len(views) + 0.6) / 2.5, (tall + 3.3) / 2.5)
     for number, (name, seen) in enumerate(views):
@@ -27,8 +27,8 @@ def views_plot(one: Stack, other: Stack, views: Sequence[tuple[str, int]]) -> Fi
         for shift, symbols in ((-1.45, one), (0.35, other)):
             stack(axes, (middle + shift, 1.9), symbols, seen, SIDE)
         alike = one[:seen] == other[:seen]
-        words(axes, (middle, 1.3), "look alike" if alike else "told apart", 11)
-    for x, fill, name in ((5.4, SEEN, "seen"), (9.4, UNSEEN, "hidden")):
+        words(axes, (middle, 1.3), "look alike" if alike else "distinguishable", 11)
+    for x, fill, name in ((5.4, SEEN, "visible"), (9.4, UNSEEN, "hidden")):
         axes.add_patch(
             Rectangle((x, 0.28), 0.7, 0.45, facecolor=fill, edgecolor=INK, linewidth=0.8)
         )

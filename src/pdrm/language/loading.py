@@ -144,7 +144,8 @@ def save(machine: AnyMachine, path: FilePath) -> None:
     if not isinstance(machine, PushdownRewardMachine | CountingRewardAutomaton):
         raise WrongKind(
             f"{str(machine)[:40]!r} is not a machine",
-            fix='pdrm.save(pdrm.parse(text), "task.pdrm"); a domain: pdrm.domains.save_domain(domain, "map.npz")',
+            fix='pdrm.save(pdrm.parse(text), "task.pdrm"); '
+            'for a domain: pdrm.domains.save_domain(domain, "map.npz")',
         )
     if file.suffix not in FORMATS:
         known = ", ".join(FORMATS)
