@@ -92,6 +92,7 @@ def needed_depth(task: Task, agent: Deep) -> int:
     """
     if task.continuous and task.pushdown in map(catalogue, WATER_MACHINES):
         return MIN_DEPTH
+    assert not isinstance(task.domain, UserEnvironment)  # networks learn in JAX only
     limit = MAX_WHOLE_STACK_DEPTH if agent.k == FULL else MAX_DEPTH
     assert not isinstance(task.domain, UserEnvironment)  # networks learn in JAX only
     labels = int(task.domain.step_limit) + 1  # one per step, and one at reset
