@@ -404,8 +404,8 @@ class WrongArguments(BadSetting, TypeError, code="E0812"):
 
 
 class Diverged(BadSetting, code="E0813"):
-    """The parameters of a network or the values of a table diverged (NaN or inf), because the rewards
-    are too large for the learning rate. The other runs of a batch continue."""
+    """The parameters of a network or the values of a table diverged (NaN or inf), because the
+    rewards are too large for the learning rate. The other runs of a batch continue."""
 
     runs: tuple[int, ...] = ()
     """The indices of these runs in their batch (empty: all of them)."""

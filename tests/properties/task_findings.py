@@ -40,7 +40,7 @@ def check(seed: int, tasks: int = TASKS) -> Counter[str]:
 def _check_task(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[str]:
     walk, found = Walk(domain, machine), task_findings.inspect_task(Task(domain, machine))
     codes, what = [finding.code for finding in found], described(machine)
-    survey = task_findings._survey(domain, machine)
+    survey = task_findings._explore_heads(domain, machine)
     reached = {state for (_, state), _ in survey}
     assert walk.ends <= reached, f"{walk.ends - reached} can be reached\n{what}"
     if "W0607" in codes and walk.closed:

@@ -339,8 +339,9 @@ def parse_map_file(text: str, name: str, file: str = "<map>") -> FiniteDomain:
     if options.get("directions") and clash:
         fault = f"{file}: `{clash[0]}` emits `{emits[clash[0]]}`, which is also a direction"
         raise BadDomainSetting(fault, fix=f"place {clash[0]} EVENT")
-    fields = {"machine", "lowest", "highest"} & options.keys()
-    domain_fields = {field: options.pop(field) for field in fields}
+    domain_fields = {
+        field: options.pop(field) for field in {"machine", "lowest", "highest"} & options.keys()
+    }
     try:
         grid = parse_map("\n".join(rows), places=emits, start=options.pop("start", ""), file=file)
         domain = grid_domain(options.pop("name", name), grid, emits, **options)

@@ -396,8 +396,11 @@ def tokenize_otherwise(otherwise: Otherwise, *, dashed: bool = False) -> Tokens:
     reward = f", {spell_number(otherwise.reward)}"
     if otherwise.target is None:
         return ("otherwise: stay" + reward,)
-    text = "otherwise (dashed): go to " if dashed else "otherwise: go to "
-    return (text, Name(otherwise.target), reward)
+    return (
+        "otherwise (dashed): go to " if dashed else "otherwise: go to ",
+        Name(otherwise.target),
+        reward,
+    )
 
 
 def _name_variables(families: Iterable[Family], taken: Collection[str]) -> Variables:

@@ -14,7 +14,7 @@ import numpy as np
 from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain
 from pdrm.domains.user_worlds import UserEnvironment
 from pdrm.errors import CannotTranslate, Finding, TaskWarning, UndefinedMove, warn_caller
-from pdrm.machines.findings import HeadMove, find_reward_loops
+from pdrm.machines.findings import HeadMove, RewardLoop, find_reward_loops
 from pdrm.machines.guards import Label
 from pdrm.machines.heads import replace_top, rule_at
 from pdrm.machines.pushdown import PushdownRewardMachine
@@ -184,13 +184,18 @@ def _list_actions(domain: FiniteDomain, machine: PushdownRewardMachine, head: _H
 # --- Rewarding loops
 
 
-def _warn_of_loop(domain: FiniteDomain, explored: _Explored, ending: float) -> list[Finding]:
-    """Warn if the best loop of deterministic actions returns as much as the best final step."""
+def _find_loops(explored: _Explored) -> list[RewardLoop]:
+    """Find the rewarding loops of deterministic actions."""
     moves = {
         head: [outcomes[0] for outcomes in actions if len(outcomes) == 1 and outcomes[0]]
         for head, actions in explored.items()
     }
-    loop = max(find_reward_loops(moves), key=lambda loop: loop.reward, default=None)
+    return find_reward_loops(moves)
+
+
+def _warn_of_loop(domain: FiniteDomain, explored: _Explored, ending: float) -> list[Finding]:
+    """Warn if the best loop returns as much in an episode as the best final step."""
+    loop = max(_find_loops(explored), key=lambda loop: loop.reward, default=None)
     if loop is None:
         return []
     total = loop.reward * domain.step_limit / len(loop.moves)
