@@ -94,7 +94,6 @@ def needed_depth(task: Task, agent: Deep) -> int:
         return MIN_DEPTH
     assert not isinstance(task.domain, UserEnvironment)  # networks learn in JAX only
     limit = MAX_WHOLE_STACK_DEPTH if agent.k == FULL else MAX_DEPTH
-    assert not isinstance(task.domain, UserEnvironment)  # networks learn in JAX only
     labels = int(task.domain.step_limit) + 1  # one per step, and one at reset
     height = max_stack_height(task.pushdown, labels, limit)
     if isinstance(agent, PPO) and agent.restarts:
