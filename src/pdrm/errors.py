@@ -309,7 +309,7 @@ class UnknownMachine(PdrmError, code="E0506"):
 
 
 class UnknownDomain(PdrmError, code="E0701"):
-    """There is no domain of that name. `pdrm domains` lists the domains."""
+    """Unknown domain. `pdrm domains` lists the domains."""
 
 
 class BadArrays(PdrmError, code="E0702"):
@@ -412,7 +412,7 @@ class Diverged(BadSetting, code="E0813"):
 
 
 class UnknownName(BadSetting, AttributeError, KeyError, code="E0814"):
-    """There is no such attribute, table column or line of a study. For a name from another library,
+    """Unknown attribute, table column or line of a study. For a name from another library,
     the message gives its counterpart: `pdrm.train(task, agent)` trains,
     `run.policy.act(observation)` acts, and `task.env()` has `reset` and `step`."""
 
@@ -422,7 +422,7 @@ class UnknownChoice(BadSetting, code="E0815"):
 
 
 class UnknownAgent(PdrmError, code="E0802"):
-    """There is no agent of that name. `pdrm agents` lists the agents."""
+    """Unknown agent. `pdrm agents` lists the agents."""
 
 
 class BadPolicyFile(PdrmError, code="E0803"):

@@ -279,7 +279,7 @@ class KReport:
             answer for answer in self.answers.values() if answer.witness and k in (None, answer.k)
         ]
         if not answers:
-            raise DoesNotApply("there is no witness to draw", fix="print the report")
+            raise DoesNotApply("no witness was found", fix="print the report")
         answer = max(answers, key=lambda answer: (answer.conflicts, answer.k))
         situations = [
             Situation(

@@ -138,7 +138,7 @@ def size_claims(
     )
     top = "Theorem 2: a k-policy has at most |S| |U| (|Γ|⁰ + … + |Γ|^k) rows in any episode"
     counters = (
-        "Theorem 3: a policy over counters that simulate the stack is no larger than Theorem 1"
+        "Theorem 3: a policy over counters that simulate the stack is at most as large as in Theorem 1"
         " allows; Theorem 4: after n letters, an automaton for marked palindromes is in one of at"
         " least 2ⁿ configurations"
     )

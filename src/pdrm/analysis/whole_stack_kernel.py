@@ -323,7 +323,7 @@ def follow(
 
 @njit(cache=True)
 def visit(world: World, table: Table, ranges: Ranges, operators: Operators, head: int) -> bool:
-    """Improve the operator of a head by one move; return False if there is no room for it."""
+    """Improve the operator of a head by one move; return False if the arrays are full."""
     states, symbols = table.silent.shape
     symbol = head % symbols
     env_state = head // symbols // states

@@ -63,7 +63,7 @@ def solve(
 ) -> None:
     """Compute the optimal value and actions.
 
-    The error bound is proved. Policies see the whole stack, and there is no step limit. In a
+    The error bound is proved. Policies see the whole stack, without a step limit. In a
     stochastic domain, only finitely many configurations can be reachable.
 
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
@@ -302,7 +302,7 @@ def _check_paths(draw: Path | None, certificate: Path | None) -> None:
         check_plot_format(draw)
     for path in (draw, certificate):
         if path is not None and not path.parent.is_dir():
-            raise CannotWrite(f"there is no folder {path.parent}", fix="create it first")
+            raise CannotWrite(f"the folder {path.parent} does not exist", fix="create it first")
 
 
 def verify(

@@ -207,7 +207,7 @@ def explain(
             typer.echo(f"{known}  {title}")
         return
     if wanted not in table:
-        raise UnknownCode(f"there is no code `{code}`", fix=did_you_mean(wanted, table))
+        raise UnknownCode(f"unknown code `{code}`", fix=did_you_mean(wanted, table))
     title, text = table[wanted]
     typer.echo(coloured(f"{wanted}: {title}", bold=True))
     typer.echo(inspect.cleandoc(text))

@@ -89,7 +89,7 @@ def find_domain(name: FilePath) -> FiniteDomain:
     )
     if name in SIDES:
         fix = f"it is continuous, but a finite domain is needed: pdrm.train({name!r})"
-    raise UnknownDomain(f"there is no finite domain `{name}`, and no file of that name", fix=fix)
+    raise UnknownDomain(f"`{name}` is neither a finite domain nor a file", fix=fix)
 
 
 # --- Arrays in a file

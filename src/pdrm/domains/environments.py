@@ -57,7 +57,7 @@ class DomainEnv(gymnasium.Env[Any, Any], ABC):
         space = self.action_space
         if isinstance(space, spaces.Discrete) and not space.contains(action):
             fix = f"give a number from 0 to {space.n - 1}"
-            raise BadAction(f"there is no action {action!r}", fix=fix)
+            raise BadAction(f"unknown action {action!r}", fix=fix)
         reward, terminated = self.advance(action)
         self.steps += 1
         truncated = self.steps >= self.step_limit and not terminated

@@ -349,7 +349,7 @@ class Outcome(NamedTuple):
 
 
 class Start(NamedTuple):
-    """An initial state, with its probability and label. None is no label, not the empty one.
+    """An initial state, with its probability and label. None means "no label", not the empty label.
 
     >>> Start("home").label is None
     True

@@ -259,7 +259,7 @@ class Results:
             if name in (full_name, curves.line.name, curves.line.agent_name)
         ]
         if len(matches) != 1:
-            fault = f"several lines match `{name}`" if matches else f"there is no line `{name}`"
+            fault = f"several lines match `{name}`" if matches else f"no line is called `{name}`"
             raise UnknownName(fault, fix=did_you_mean(name, by_name))
         return matches[0]
 

@@ -60,7 +60,7 @@ class TomlTable:
 
     >>> lines = ["name = 'a'", "[[panels]]", "domain = 'letter'", "[[panels]]", "domain = 'echo'"]
     >>> table = TomlTable({"panels": [{}, {}]}, "", "s.toml", lines, (range(5),))
-    >>> str(table.tables("panels", "panels")[1].find("there is no domain `echo`"))
+    >>> str(table.tables("panels", "panels")[1].find("unknown domain `echo`"))
     's.toml:5:1'
     """
 

@@ -113,7 +113,7 @@ def _name_parts(parts: Mapping[str, AnyMachine] | Iterable[AnyMachine]) -> dict[
             raise BadSetting(f"`{free[:40]}` cannot name a part", fix="use a word")
         machines[free] = machine
     if not machines:
-        raise BadSetting("there is no machine to combine", fix="pass two machines or more")
+        raise BadSetting("no machine to combine", fix="pass two machines or more")
     return machines
 
 

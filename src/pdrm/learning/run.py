@@ -340,7 +340,7 @@ def count_last_evaluations(evaluations: int) -> int:
 def advise(task: Task, agent: AnyAgent) -> str:
     """Advice for an agent that never solves its task.
 
-    Empty if there is no success, or after few episodes.
+    Empty without a success, or after few episodes.
 
     >>> from pdrm.learning.agents import QLearning
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000)).split("; ")[:2]

@@ -53,7 +53,7 @@ def rule_at(machine: PushdownRules, head: AnyHead, label: Label | None) -> RuleO
         label: The label to read (None for the silent move).
 
     Returns:
-        The rule or `otherwise`. None if there is no silent rule, or `otherwise` is an error.
+        The rule or `otherwise`. None without a silent rule, or if `otherwise` is an error.
 
     Example:
         >>> from pdrm.language.loading import catalogue

@@ -129,6 +129,6 @@ OK = 0
 UNDEFINED = 1
 """No rule applies, and `otherwise` is an error."""
 OVERFLOW = 2
-"""There is no capacity for a new stack. In JAX, the push is dropped."""
+"""The arrays are full. In JAX, the push is dropped."""
 FINISHED = 3
 """The state is final."""

@@ -222,7 +222,7 @@ class ReadableHierarchical(ReadableLearner):
                 before = shortest_with(self.machine, head)
             try:
                 _, after, reward = self.outcome(s, before, a, o)
-            except UndefinedMove:  # without a rule there is no counterfactual step
+            except UndefinedMove:  # no rule applies: no counterfactual step
                 continue
             ends = env_over or after != before
             rows = self.policy_values(s, head)

@@ -140,7 +140,7 @@ def learn(
             head_reward, head_moved = reward, moved
             if head != current_head:
                 move = moves[ix(label), ix(head)]
-                if move < 0:  # without a rule there is no counterfactual step
+                if move < 0:  # no rule applies: no counterfactual step
                     continue
                 head_reward = env_rewards[ix(s), ix(a), ix(o)] + head_rewards[ix(label), ix(head)]
                 head_moved = move > 0

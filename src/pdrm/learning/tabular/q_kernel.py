@@ -224,7 +224,7 @@ def learn(
                 for candidate in range(entry, end):
                     counterfactual = first_of[ix(candidate)] + u
                     successor = reached[ix(label), ix(u), ix(candidate)]
-                    if successor >= 0:  # without a rule there is no counterfactual step
+                    if successor >= 0:  # no rule applies: no counterfactual step
                         target = (
                             env_reward + counterfactual_rewards[ix(label), ix(u), ix(candidate)]
                         )

@@ -388,7 +388,7 @@ class ReadableQLearning(ReadableLearner):
         learnt_real = real_first
         real_class = self.class_of(configuration.stack)
         for counterfactual in self.counterfactual_configurations():
-            with suppress(UndefinedMove):  # without a rule there is no counterfactual step
+            with suppress(UndefinedMove):  # no rule applies: no counterfactual step
                 if not self.spend_operations(s, counterfactual, a, o):
                     break
                 self.update(s, counterfactual, a, o)

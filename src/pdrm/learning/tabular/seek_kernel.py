@@ -42,7 +42,7 @@ def find_path(
     turn: int,
     discount: float,
 ) -> list[int]:
-    """The actions on a path to an untried action, which is the last; empty if there is no such
+    """The actions on a path to an untried action, which is the last; empty without such a
     path.
 
     The search is breadth-first over environment state, machine state and top symbol, each with
