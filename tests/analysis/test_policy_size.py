@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdrm.analysis.reachable_rows import count_reachable, count_views, find_heads
-from pdrm.analysis.size_claims import (
-    DOMAINS,
-    all_words,
-    measure_blowup,
-    size_claims,
-)
 from pdrm.analysis.sizes import (
+    all_words,
     count_stack_strings,
     count_strings,
     sizes,
@@ -32,6 +27,7 @@ from pdrm.machines.conversions import counting_configuration, pushdown_to_counti
 from pdrm.machines.heads import stack_growth
 from pdrm.machines.transitions import Configuration
 from pdrm.paper.generated_tasks import deliver_tasks, sequences_of
+from pdrm.paper.size_claims import DOMAINS, measure_blowup, size_claims
 from pdrm.task import Task, pushdown_machine
 from tests.properties.random_machines import random_machine
 

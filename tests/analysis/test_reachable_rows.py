@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pdrm.analysis.reachable_rows import count_reachable, count_views, find_heads
-from pdrm.analysis.size_claims import MAX_LABELS, all_words
-from pdrm.analysis.sizes import sizes, to_json
+from pdrm.analysis.sizes import MAX_LABELS, all_words, sizes, to_json
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import BadSetting
 from pdrm.language.loading import parse

@@ -117,7 +117,7 @@ def test_seeds_are_respected():
 def test_wrong_requests_are_refused():
     env = WaterEnv("water-17")
     env.reset(seed=0)
-    with pytest.raises(BadAction, match="no action 7"):
+    with pytest.raises(BadAction, match="action 7"):
         env.step(7)
     with pytest.raises(UnknownDomain, match="water-18"):
         water_world("water-18")

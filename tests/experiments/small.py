@@ -4,11 +4,11 @@ import json
 
 import pdrm
 from pdrm.analysis.k_search import check_k
-from pdrm.analysis.size_claims import measure_blowup, size_claims
 from pdrm.analysis.sizes import sizes
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.study import Study
 from pdrm.paper.facts import FACTS
+from pdrm.paper.size_claims import measure_blowup, size_claims
 
 SHORT = {"episodes": 300, "test_every": 100, "test_episodes": 3}
 

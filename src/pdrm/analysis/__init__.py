@@ -5,8 +5,7 @@ for stochastic tasks by `value_iteration` on the finite product. `values` bounds
 growing product, with `top_bounds` for its unexplored part. `k_search` bounds the loss of the best
 k-policy: `best_policy` searches for the policy, `regret` compares states that look alike, `witness`
 describes them, and `k_report` prints the results. `certify` makes a `certificate`, and `checker`
-verifies it on the `stepped_product`, without the solver. `reachable_rows` and `sizes` count tables,
-and `size_claims` measures the paper's claims about them.
+verifies it on the `stepped_product`, without the solver. `reachable_rows` and `sizes` count tables.
 
 The names below are the chapter's public interface. Each is imported on first use.
 """

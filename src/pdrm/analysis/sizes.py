@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 from pdrm.analysis.k_policy import check_ks
@@ -21,17 +22,22 @@ from pdrm.analysis.reachable_rows import (
     count_views,
     find_heads,
 )
-from pdrm.domains.finite_domain import NO_LABEL
+from pdrm.domains.finite_domain import NO_LABEL, FiniteDomain, from_arrays
 from pdrm.drawing.trace import align
 from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_to_pushdown
+from pdrm.machines.guards import label_text
 from pdrm.machines.heads import StackGrowth, stack_growth
+from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.task import DomainLike, MachineLike, Task
 
 EXACT = 2**53
 """Integers below this are exact in every JSON reader."""
 MAX_STEPS = 1_000_000
 """The maximum number of steps of an episode. Bounds have about as many digits."""
+
+MAX_LABELS = 4096
+"""The maximum number of labels of a machine for the domain of all words."""
 
 Record = dict[str, Any]
 TrainedTable = Mapping[str, Any]
@@ -93,6 +99,25 @@ def count_stack_strings(growth: StackGrowth, n: int) -> int:
 
 
 # --- Counts
+
+
+def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDomain:
+    """The domain that can emit every word: one state, and one action for each label."""
+    labels = list(islice(machine.alphabet.labels(), MAX_LABELS + 1))
+    if len(labels) > MAX_LABELS:
+        raise BadSetting(
+            f"`{machine.name}` has more than {MAX_LABELS:,} labels",
+            fix="declare events exclusive, or name a domain",
+        )
+    return from_arrays(
+        "all words",
+        [[0] * len(labels)],
+        [list(range(len(labels)))],
+        labels,
+        step_limit=step_limit,
+        events=machine.events,
+        actions=tuple(map(label_text, labels)),
+    )
 
 
 class Sizes(dict[str, Any]):

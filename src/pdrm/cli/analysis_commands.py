@@ -149,7 +149,7 @@ def sizes(
     """
     from dataclasses import asdict
 
-    from pdrm.analysis.size_claims import MACHINE, measure_blowup
+    from pdrm.paper.size_claims import MACHINE, measure_blowup
 
     resolved = _find_task(task, machine)
     seen = [] if runs is None else count_tables(runs, resolved)
@@ -197,7 +197,7 @@ def count_tables(folder: Path, task: Task) -> list[dict[str, Any]]:
 
 def _find_task(name: str, machine: str | None) -> Task:
     """The task of a domain or a machine. For a machine alone, the domain emits every word."""
-    from pdrm.analysis.size_claims import all_words
+    from pdrm.analysis.sizes import all_words
     from pdrm.domains import names
     from pdrm.task import Task, find_machine, pushdown_machine
 

@@ -55,6 +55,8 @@ MAX_SYMBOLS = 12
 """Maximum number of drawn symbols of a witness's stack. The others are counted."""
 LINE, MAX_LINES = 32, 3
 """Maximum characters per line above a witness's map, and maximum lines."""
+MAX_LETTERED = 40
+"""Steps of an episode up to which each symbol has its letter; in narrower columns the colour says it."""
 MAX_COLUMNS = 60
 """Maximum number of drawn steps of an episode."""
 
@@ -233,7 +235,8 @@ def _plot_stacks(axes: Axes, moments: Sequence[EpisodeStep], shade: dict[str, st
     for (symbol, cells), tint in zip(positions.items(), cycle(TINTS), strict=False):
         x, y = np.transpose(cells)
         boxes = axes.bar(x, 1, 1, y, color=tint, edgecolor="#ffffff", label=symbol)
-        axes.bar_label(boxes, [symbol[0]] * len(cells), label_type="center", fontsize=7)
+        if len(columns) <= MAX_LETTERED:
+            axes.bar_label(boxes, [symbol[0]] * len(cells), label_type="center", fontsize=7)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=5)
     hidden = len(moments) > len(columns)
     more = f" (the first {len(columns)} of {len(moments)} moments)" if hidden else ""

@@ -1,9 +1,9 @@
 """The paper: its figures and claims, alternative readings, recorded runs, and the report.
 
 Read in this order: `figures` (the paper's studies as data), `judging` (claims, rules and verdicts),
-`claims` (the list of claims), `readings` and `generated_tasks` (the figures under alternative
-readings of the paper), `recorded` (runs that come with the package), and `report` (a self-contained
-page, with `claims_section`).
+`claims` (the list of claims), `size_claims` (those about sizes), `readings` and `generated_tasks`
+(the figures under alternative readings of the paper), `recorded` (runs that come with the package),
+and `report` (a self-contained page, with `claims_section`).
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from typing import Any
 
 from pdrm import __version__
 from pdrm.analysis.k_search import check_k
-from pdrm.analysis.size_claims import DOMAINS, size_claims
 from pdrm.analysis.sizes import sizes
 from pdrm.files import parse_record, write_atomically
 from pdrm.learning.settings import PAPER_SETTINGS
+from pdrm.paper.size_claims import DOMAINS, size_claims
 
 FACTS = "facts.json"
 CHECKED_DOMAINS = (

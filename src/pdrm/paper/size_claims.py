@@ -11,19 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from pdrm.analysis.sizes import Record, sizes, theorem_4
-from pdrm.domains.finite_domain import FiniteDomain, from_arrays
-from pdrm.errors import BadSetting
 from pdrm.machines.conversions import counting_configuration, pushdown_to_counting
-from pdrm.machines.guards import label_text
-from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.transitions import Stack
 from pdrm.task import pushdown_machine
 
-MAX_LABELS = 4096
-"""The maximum number of labels of a machine for the domain of all words."""
 LETTERS = tuple(frozenset(letter) for letter in "01x")
 MACHINE = "marked-palindrome"
 DOMAINS = (
@@ -38,25 +31,6 @@ DOMAINS = (
     "echo",
 )
 """The paper's tabular domains and Echo. multi-20x20 takes half a minute more and adds nothing."""
-
-
-def all_words(machine: PushdownRewardMachine, step_limit: int = 20) -> FiniteDomain:
-    """The domain that can emit every word: one state, and one action for each label."""
-    labels = list(islice(machine.alphabet.labels(), MAX_LABELS + 1))
-    if len(labels) > MAX_LABELS:
-        raise BadSetting(
-            f"`{machine.name}` has more than {MAX_LABELS:,} labels",
-            fix="declare events exclusive, or name a domain",
-        )
-    return from_arrays(
-        "all words",
-        [[0] * len(labels)],
-        [list(range(len(labels)))],
-        labels,
-        step_limit=step_limit,
-        events=machine.events,
-        actions=tuple(map(label_text, labels)),
-    )
 
 
 @dataclass(frozen=True, slots=True)
