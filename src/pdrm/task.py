@@ -36,11 +36,9 @@ from pdrm.language.document import AnyMachine
 from pdrm.language.loading import catalogue, catalogue_names, load, parse
 from pdrm.language.writer import to_text
 from pdrm.lazy import Displayed
-from pdrm.machines.conversions import counting_to_pushdown, pushdown_to_counting
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import Label, events_of
 from pdrm.machines.pushdown import PushdownRewardMachine
-from pdrm.source_hash import hash_source
 
 if TYPE_CHECKING:
     import gymnasium
@@ -198,6 +196,8 @@ class Task(Displayed):
         twin = catalogue(COUNTING_TWINS[self.machine.name]) if self.has_counting_automaton else None
         if isinstance(twin, CountingRewardAutomaton):
             return twin
+        from pdrm.machines.conversions import pushdown_to_counting
+
         return pushdown_to_counting(self.machine)
 
     @property
@@ -325,6 +325,8 @@ class Task(Displayed):
         """
         record: dict[str, Any] = {"domain": self.name, "machine": self.text}
         if isinstance(self.domain, UserEnvironment | JaxWorld):
+            from pdrm.source_hash import hash_source
+
             record["environment"] = {
                 name: hash_source(value) if callable(value) else value
                 for name, value in self.domain.settings.items()
@@ -460,4 +462,6 @@ def pushdown_machine(machine: MachineLike) -> PushdownRewardMachine:
     resolved = find_machine(machine)
     if isinstance(resolved, PushdownRewardMachine):
         return resolved
+    from pdrm.machines.conversions import counting_to_pushdown
+
     return counting_to_pushdown(resolved)

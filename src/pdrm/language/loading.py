@@ -31,7 +31,6 @@ from pdrm.language.peer_formats import (
 )
 from pdrm.language.reader import read_text
 from pdrm.language.source import decode
-from pdrm.language.task_text import TaskOptions, read_task_text
 from pdrm.language.writer import to_text
 from pdrm.machines.counting import CountingRewardAutomaton
 from pdrm.machines.guards import NAME
@@ -97,6 +96,8 @@ def parse(text: str, file: str = "<text>") -> AnyMachine:
     text = dedent(text)
     kind = kind_of(text, file)
     if kind is not None:
+        from pdrm.language.task_text import TaskOptions, read_task_text
+
         task = read_task_text(text, file, kind, name, TaskOptions())
         machine: AnyMachine = import_module(TASK_MODULES[kind]).build(task)
         return machine

@@ -32,7 +32,6 @@ from pdrm.learning.settings import (
     field_values,
     to_json_value,
 )
-from pdrm.source_hash import hash_source
 from pdrm.task import Task
 
 if TYPE_CHECKING:
@@ -215,9 +214,11 @@ class ThirdPartyAgent:
     """The class with a hash of its source, and the fields.
 
     It is kept because another process can see another source.
-"""
+    """
 
     def __post_init__(self) -> None:
+        from pdrm.source_hash import hash_source
+
         kind = type(self.agent)
         identity = {
             "class": kind.__qualname__,

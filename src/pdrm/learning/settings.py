@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, data
 from pdrm.errors import BadSetting, UnknownSetting, WrongArguments, did_you_mean
 from pdrm.lazy import NAMES_ELSEWHERE
 from pdrm.product.observation import View, view_of
-from pdrm.source_hash import hash_source
 from pdrm.task import DISCOUNTS
 
 if TYPE_CHECKING:
@@ -182,6 +181,8 @@ def to_json_value(value: Any) -> Any:
     if isinstance(value, Integral):
         return int(value)
     if callable(value):
+        from pdrm.source_hash import hash_source
+
         return {SOURCE: hash_source(value)}
     return float(value) if isinstance(value, Real) else repr(value)
 

@@ -26,7 +26,6 @@ from pdrm.errors import UnknownConfiguration, WrongArguments, WrongPolicy
 from pdrm.files import Arrays, Fingerprint, encode_arrays, write_policy
 from pdrm.language.loading import parse
 from pdrm.learning.settings import JsonObject
-from pdrm.machines.conversions import counting_configuration
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import Integers, Rewards
 from pdrm.machines.transitions import Configuration, Stack
@@ -477,6 +476,8 @@ class QPolicy(TabularPolicy):
         """
         machine = self.pushdown
         check_configuration(state, stack, (*machine.states, *machine.final), machine.stack)
+        from pdrm.machines.conversions import counting_configuration
+
         simulated = counting_configuration(machine, Configuration(state, tuple(stack)))
         if simulated.state in self.q_table.states:
             return simulated.state, simulated.counters
