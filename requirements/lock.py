@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def frozen(python: Path, *packages: str) -> set[str]:
-    """Install the packages and list everything that is there, without the build's own suffix (`torch==2.13.0+cpu`)."""
+    """Install the packages and list all installed ones, without local versions (`2.13.0+cpu`)."""
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--upgrade", *packages], check=True)
     listed = subprocess.run(
         [python, "-m", "pip", "freeze"], check=True, capture_output=True, text=True

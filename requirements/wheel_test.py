@@ -1,4 +1,7 @@
-"""Build the wheel, install it where nothing else is, and use it. Run by `make wheel-test`; the tests do the same offline."""
+"""Build the wheel, install it into an empty environment and use it (`make wheel-test`).
+
+The tests do the same offline.
+"""
 
 import json
 import os
@@ -60,7 +63,7 @@ for words in sys.argv[1:]:
 
 
 def smoke(python: Path, folder: Path, environment: Mapping[str, str] | None = None) -> None:
-    """Run the commands in a folder, with nothing of this environment to be seen; raises where one fails."""
+    """Run the commands in a folder, isolated from this environment; raise if one fails."""
     clean = {
         name: value
         for name, value in os.environ.items()

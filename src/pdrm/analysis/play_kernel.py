@@ -46,8 +46,8 @@ def value_states(
     A stack's value needs the values of the stack below it at the exits of its top symbol. These are
     computed first, depth first, and kept in `known`.
 
-    Returns the number of the first state that is left, and OK; OVERFLOW if `known` is full; or MISSING,
-    with the control state and the symbol of the operator.
+    Returns the number of the first state without a value, a status, and for MISSING the control
+    state and the symbol of the operator. The status is OVERFLOW if `known` is full.
     """
     slot, keys, used = known.keys
     stack_value = known.value

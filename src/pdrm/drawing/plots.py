@@ -56,7 +56,7 @@ MAX_SYMBOLS = 12
 LINE, MAX_LINES = 32, 3
 """Maximum characters per line above a witness's map, and maximum lines."""
 MAX_LETTERED = 40
-"""Steps of an episode up to which each symbol has its letter; in narrower columns the colour says it."""
+"""Maximum number of drawn steps with a letter for each symbol. More columns have colours only."""
 MAX_COLUMNS = 60
 """Maximum number of drawn steps of an episode."""
 

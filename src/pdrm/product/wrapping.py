@@ -517,7 +517,7 @@ def _read_reward(reward: Any) -> float:
 
 
 def _check_bare(env: object) -> None:
-    """Raise unless `env` is an environment without a machine and without a wrapper that records returns."""
+    """Raise unless `env` is an environment without a machine or a wrapper that records returns."""
     if not isinstance(env, gymnasium.Env):
         fault = f"{str(env)[:200]} is not a gymnasium.Env"
         fix = (
