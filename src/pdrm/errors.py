@@ -517,9 +517,9 @@ class NoDiscount(PdrmError, code="E1004"):
 
 
 class StochasticMoves(PdrmError, code="E1005"):
-    """Summaries need a domain with deterministic moves (`pdrm solve`, agent `summary`). If moves
-    are stochastic, the value of a stack symbol is not the maximum of a few lines, and no value is
-    guessed. `pdrm check-k` bounds values there."""
+    """The agent `summary` needs deterministic moves, and so does `pdrm solve` if infinitely many
+    configurations can be reached: with stochastic moves, the value of a stack symbol is not the
+    maximum of a few lines. `pdrm check-k` bounds values there."""
 
 
 class OutOfTime(PdrmError, code="E1006"):

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 import pdrm
-from pdrm.analysis.solving import find_solution
+from pdrm.analysis.solving import find_optimal_value, find_solution
 from pdrm.analysis.top_bounds import bound_silent_moves
 from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import (
@@ -113,6 +113,22 @@ def test_what_is_refused():
         solution.value(0, "nowhere", ("#",))
     with pytest.raises(UnknownConfiguration, match="`q`"):
         solution.actions(0, "search", ("q",))
+
+
+def test_the_optimal_value_for_comparison_is_also_that_of_small_stochastic_tasks():
+    domain = from_arrays(
+        "slippery",
+        [[[0, 1]], [[1, 1]]],
+        [[[0, 1]], [[0, 0]]],
+        [(), ("goal",)],
+        step_limit=50,
+        probability=[[[0.5, 0.5]], [[0.5, 0.5]]],
+    )
+    machine = "events goal\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : goal, # / #, 1"
+    task = Task(domain, machine)
+    assert find_optimal_value(task, 0.5) == pytest.approx(2 / 3)
+    assert find_optimal_value(task, 0.5) == pdrm.solve(task, discount=0.5).start_value
+    assert find_optimal_value(Task("letter"), 0.9) is None
 
 
 def test_outcomes_that_are_the_same_are_one():

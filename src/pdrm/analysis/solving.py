@@ -58,6 +58,9 @@ MAX_SHOWN = 20
 """Configurations in a table."""
 COMPARISON_SECONDS = 3.0
 """The time limit for the optimal value with which learnt returns are compared."""
+MAX_COMPARISON_STATES = 20_000
+COMPARISON_ERROR = 1e-6
+"""The same for stochastic tasks: states of the product, and the relative error of the value."""
 
 
 class SolvedStart(NamedTuple):
@@ -367,12 +370,22 @@ def solve(
     try:
         return find_solution(chosen, gamma, precision, seconds)
     except StochasticMoves:
-        deadline = Deadline(seconds)
-        product = FiniteProduct(chosen.finite, chosen.pushdown)
-        product.explore(max_states=MAX_STATES)
-        if product.frontier.size:
+        solution = solve_product(chosen, gamma, seconds, MAX_STATES)
+        if solution is None:
             raise
-        return Solution(chosen, gamma, SolvedProduct(product, gamma, deadline))
+        return solution
+
+
+def solve_product(
+    task: Task, discount: float, seconds: float | None, max_states: int
+) -> Solution | None:
+    """Solve a task by its reachable configurations, or return None if there are too many."""
+    deadline = Deadline(seconds)
+    product = FiniteProduct(task.finite, task.pushdown)
+    product.explore(max_states=max_states)
+    if product.frontier.size:
+        return None
+    return Solution(task, discount, SolvedProduct(product, discount, deadline))
 
 
 def find_solution(
@@ -417,16 +430,22 @@ def find_solution(
 def find_optimal_value(task: Task, discount: float) -> float | None:
     """The optimal value from the start, without a step limit, or None if it is not found quickly.
 
-    It is None if moves are stochastic, the domain is large or continuous, or learnt policies are
-    evaluated in other domains.
+    It is None if the task is stochastic with many reachable configurations, the domain is large or
+    continuous, or learnt policies are evaluated in other domains.
     """
     if not isinstance(task.domain, FiniteDomain) or task.domain.tests or not 0 < discount < 1:
         return None
     try:
         compile_solver()  # slow, but only once
-        return find_solution(task, discount, seconds=COMPARISON_SECONDS).start_value
+        solution = find_solution(task, discount, seconds=COMPARISON_SECONDS)
+    except StochasticMoves:
+        found = solve_product(task, discount, COMPARISON_SECONDS, MAX_COMPARISON_STATES)
+        if found is None or found.error > COMPARISON_ERROR * max(1.0, abs(found.start_value)):
+            return None
+        solution = found
     except PdrmError:
         return None
+    return solution.start_value
 
 
 @cache

@@ -186,7 +186,7 @@ def evaluate(
         return
     for run, record in zip(loaded, records, strict=True):
         optimum = record["optimal_value"]
-        value = "unknown (the domain is not finite, is stochastic, or is large)"
+        value = "unknown (the task is large, continuous, or stochastic with many configurations)"
         if optimum is not None:
             value = f"{optimum:.6g}, discounted by {record['discount']:g} (without a step limit)"
         typer.echo(f"{run.folder}: {repr(record).strip('<>')}\n  optimal value: {value}")

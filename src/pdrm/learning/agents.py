@@ -159,8 +159,8 @@ class Tabular(BuiltInAgent):
 
     def defaults_for(self, task: Task) -> Settings:
         """The paper's settings in its domains, and a smaller learning rate in stochastic ones."""
-        if task.catalogued:
-            return {**self.defaults, **PAPER_SETTINGS.get(task.name, {})}
+        if task.catalogued and task.name in PAPER_SETTINGS:
+            return {**self.defaults, **PAPER_SETTINGS[task.name]}
         if isinstance(task.domain, FiniteDomain):
             probability = task.domain.arrays.probability
             is_stochastic = ((probability > 0) & (probability < 1)).any()

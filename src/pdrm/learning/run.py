@@ -264,8 +264,8 @@ class Run:
         `evaluate(…)["mean_discounted_return"]`.
 
         The policy sees the whole stack, and there is no step limit. None if the value is not
-        found within seconds: the domain is not finite, stochastic, or large. `pdrm.solve`
-        reports more.
+        found within seconds: the domain is not finite, the task is large, or it is stochastic
+        with many configurations. `pdrm.solve` reports more.
 
         Args:
             discount: γ (default: the task's).
