@@ -41,6 +41,14 @@ def folder(tmp_path):
     return tmp_path
 
 
+def test_the_task_of_a_task_keeps_its_machine_and_success():
+    own = Task("letter", "events A B C\nstart u\nfinal e\notherwise stay 0\nu -> e : C, 1")
+    assert Task(own) == own
+    lost = Task("maze-5x5", success="lost")
+    assert Task(lost).success == ("lost",)
+    assert Task(lost, "treasure-maze").success == ("home",)
+
+
 def test_equal_tasks_from_all_forms_of_arguments(folder):
     machine = pdrm.load(folder / "fetch.pdrm")
     given = [

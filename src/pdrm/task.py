@@ -125,6 +125,11 @@ class Task(Displayed):
             "ignore_end": ignore_end,
             "remember": remember,
         }
+        if isinstance(domain, Task):
+            if machine is None:
+                machine = domain.machine
+                success = success or domain.success
+            domain = domain.domain
         self.domain = _resolve_domain(domain, Path(folder), name, settings)
         self.name = self.domain.name
         default_name = getattr(self.domain, "machine", None)

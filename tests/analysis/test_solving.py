@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pytest
 
 import pdrm
@@ -11,6 +12,7 @@ from pdrm.domains.finite_domain import from_arrays
 from pdrm.errors import (
     BadSetting,
     NoDiscount,
+    OutOfTime,
     StochasticMoves,
     TaskWarning,
     UnboundedStep,
@@ -129,6 +131,22 @@ def test_the_optimal_value_for_comparison_is_also_that_of_small_stochastic_tasks
     assert find_optimal_value(task, 0.5) == pytest.approx(2 / 3)
     assert find_optimal_value(task, 0.5) == pdrm.solve(task, discount=0.5).start_value
     assert find_optimal_value(Task("letter"), 0.9) is None
+
+
+def test_stochastic_tasks_are_solved_within_the_time_or_not_at_all():
+    states = 20_000
+    walk = np.stack([np.arange(states) - 1, np.arange(states) + 1], axis=1).clip(0, states - 1)
+    domain = from_arrays(
+        "walk",
+        walk[:, None],
+        (walk == states - 1)[:, None].astype(int),
+        [(), ("goal",)],
+        step_limit=50,
+        probability=np.full((states, 1, 2), 0.5),
+    )
+    machine = "events goal\nstack #\nstart u\nfinal f\notherwise stay 0\nu -> f : goal, # / #, 1"
+    with pytest.raises(OutOfTime):
+        pdrm.solve(domain, machine, seconds=1e-6)
 
 
 def test_outcomes_that_are_the_same_are_one():

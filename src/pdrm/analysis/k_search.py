@@ -107,12 +107,12 @@ class _Search:
             report.followed = follow_optimal(values)
 
     def _list_ks(self) -> Iterator[int]:
-        """Yield each k. After each, add a larger one as long as none is enough."""
+        """Yield each k. After the last, add a larger one as long as none is enough."""
         answers = self.report.answers
         ks = list(answers)
         for k in ks:
             yield k
-            if self._needs_larger_k():
+            if k == ks[-1] and self._needs_larger_k():
                 larger = ks[-1] + 1
                 ks.append(larger)
                 answers[larger] = KAnswer(larger)

@@ -79,13 +79,15 @@ class SolvedProduct:
 
     undefined: UndefinedHead | None = None
 
-    def __init__(self, product: FiniteProduct, discount: float, deadline: Deadline) -> None:
+    def __init__(
+        self, product: FiniteProduct, discount: float, precision: float, deadline: Deadline
+    ) -> None:
         self.product = product
         self.table = product.table
         self.discount = discount
         self.silent_moves = bound_silent_moves(product.table)
         self.size = {"states": len(product)}
-        bounds = bound_values(product, discount, 1e-12, deadline)
+        bounds = bound_values(product, discount, precision, deadline)
         self._value = (bounds.lower + bounds.upper) / 2
         self._error = bounds.width / 2 + bounds.slack
 
@@ -370,22 +372,36 @@ def solve(
     try:
         return find_solution(chosen, gamma, precision, seconds)
     except StochasticMoves:
-        solution = solve_product(chosen, gamma, seconds, MAX_STATES)
+        solution = solve_product(chosen, gamma, precision, seconds, MAX_STATES)
         if solution is None:
             raise
         return solution
 
 
 def solve_product(
-    task: Task, discount: float, seconds: float | None, max_states: int
+    task: Task, discount: float, precision: float, seconds: float | None, max_states: int
 ) -> Solution | None:
     """Solve a task by its reachable configurations, or return None if there are too many."""
     deadline = Deadline(seconds)
     product = FiniteProduct(task.finite, task.pushdown)
-    product.explore(max_states=max_states)
+    while product.frontier.size and len(product) <= max_states:
+        if deadline.over:
+            raise _out_of_time(task, seconds)
+        product.explore(max_states=min(max_states, 2 * len(product)))
     if product.frontier.size:
         return None
-    return Solution(task, discount, SolvedProduct(product, discount, deadline))
+    solution = Solution(task, discount, SolvedProduct(product, discount, precision, deadline))
+    if deadline.over and solution.error > MAX_RELATIVE_ERROR * solution._largest_value:
+        raise _out_of_time(task, seconds)
+    return solution
+
+
+def _out_of_time(task: Task, seconds: float | None) -> OutOfTime:
+    more = max(SECONDS, 10 * (seconds or 0.0))
+    return OutOfTime(
+        f"`{task.name}` was not solved within {seconds:g} seconds",
+        fix=f"allow more: seconds={more:g}, or have check_k bound the value",
+    )
 
 
 def find_solution(
@@ -410,11 +426,7 @@ def find_solution(
     try:
         largest = solution._largest_value
     except TimeoutError:
-        more = max(SECONDS, 10 * (seconds or 0.0))
-        raise OutOfTime(
-            f"`{task.name}` was not solved within {seconds:g} seconds",
-            fix=f"allow more: seconds={more:g}, or have check_k bound the value",
-        ) from None
+        raise _out_of_time(task, seconds) from None
     solver.deadline = Deadline()
     scale = max(largest, solver.largest_reward)
     if solution.error > max(MAX_RELATIVE_ERROR * scale, precision * solver.largest):
@@ -439,7 +451,7 @@ def find_optimal_value(task: Task, discount: float) -> float | None:
         compile_solver()  # slow, but only once
         solution = find_solution(task, discount, seconds=COMPARISON_SECONDS)
     except StochasticMoves:
-        found = solve_product(task, discount, COMPARISON_SECONDS, MAX_COMPARISON_STATES)
+        found = solve_product(task, discount, PRECISION, COMPARISON_SECONDS, MAX_COMPARISON_STATES)
         if found is None or found.error > COMPARISON_ERROR * max(1.0, abs(found.start_value)):
             return None
         solution = found

@@ -117,7 +117,8 @@ def jax_devices() -> dict[str, Any]:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         devices = ended.stdout.splitlines()
     except subprocess.CalledProcessError as error:
-        fault = error.stderr.strip().splitlines()[-1]
+        reason = error.stderr.strip() or f"JAX stopped with exit code {error.returncode}"
+        fault = reason.splitlines()[-1]
     except subprocess.TimeoutExpired as error:
         fault = str(error)
     if set(devices) == {"cpu"} and shutil.which("nvidia-smi"):

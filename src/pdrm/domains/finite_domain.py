@@ -147,7 +147,7 @@ class FiniteDomain(Displayed):
 
     def __post_init__(self) -> None:
         limit, low, high = self.step_limit, self.lowest, self.highest
-        if not isinstance(limit, int) or not 1 <= limit <= MAX_STEPS:
+        if type(limit) is not int or not 1 <= limit <= MAX_STEPS:
             fault = f"domain `{self.name}`: a step limit of {limit!r}"
             fix = f"give an integer from 1 to {MAX_STEPS:,}"
             raise BadDomainSetting(fault, fix=fix, word="step_limit")
@@ -220,7 +220,7 @@ class FiniteDomain(Displayed):
         """
         # Python numbers, because NumPy numbers would be compared with each number of a cell.
         wanted = np.asarray(called).tolist()
-        if isinstance(wanted, int) and 0 <= wanted < self.states:
+        if type(wanted) is int and 0 <= wanted < self.states:
             return wanted
         wanted = tuple(wanted) if isinstance(wanted, list) else wanted
         cells = [None] * self.states if self.picture is None else self.picture.cell

@@ -23,6 +23,8 @@ SIDES = {"water-17": 17.0, "water-20": 20.0}
 """The paper's two boxes."""
 BALLS = 10
 EVENTS = ("even", "odd", "A_F", "ball_0", "ball_1")
+MACHINES = ("water", "water-strict")
+"""The machines of the catalogue for it. They have at most nine symbols on the stack."""
 LABELS = (frozenset[str](), *(frozenset({event}) for event in EVENTS))
 NOTHING, EVEN, ODD, ALL_FOUND, BALL_0, BALL_1 = range(6)
 ACTIONS = ("up", "down", "left", "right", "none")

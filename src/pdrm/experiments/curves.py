@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pdrm.domains.finite_domain import FiniteDomain
+from pdrm.domains.water import MACHINES as WATER_MACHINES
 from pdrm.errors import UnknownName
 from pdrm.experiments.panel import AgentLine, Panel
 from pdrm.experiments.statistics import (
@@ -69,7 +70,6 @@ class Store:
 
 # --- The recorded curves of a line: the evaluations of all its seeds as arrays
 
-WATER_MACHINES = ("water", "water-strict")
 WATER_RETURNS = (0.0, 116_001.0)
 """The range of returns of both machines. The rewards are 1,000 for each of eight balls collected
 and delivered, 1 for the last ball collected and 100,000 for the end."""

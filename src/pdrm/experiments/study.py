@@ -104,7 +104,7 @@ class Study:
     """The paper's figure, if it shows all panels in one plot: a colour per agent, a style per
     panel."""
     panels: tuple[Panel, ...] = ()
-    """Panels, instead of tasks and agents."""
+    """Panels, used instead of tasks, agents, settings, machine and success."""
 
     def __post_init__(self) -> None:
         if not FOLDER_NAME.fullmatch(self.name):

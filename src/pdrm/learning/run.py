@@ -538,6 +538,8 @@ def train(
         fault = f"stopped; what was learnt by then: {loads or 'nothing yet'}; {resume}the same command resumes"
         raise Interrupted(fault) from None
     if failures:
+        if folder is None:
+            shutil.rmtree(root, ignore_errors=True)
         raise failures[0].error
     runs = Runs(replace(run, learnt=policies.get(run.spec.id)) for run in runs)
     if folder is None:

@@ -280,7 +280,7 @@ def find_bad_names(
             fault = f"{kind} `{name[:40]}` cannot be a name"
             yield BadName(fault, fix="use letters, digits, `_` and the like", word=name)
         elif name in reserved:
-            fault = f"`{name}` is reserved and cannot be the name of a {kind}"
+            fault = f"{kind} `{name}`: this name is reserved"
             yield BadName(fault, fix="choose another name", word=name)
     for name, count in Counter(names).items():
         if count > 1:

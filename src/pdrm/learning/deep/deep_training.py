@@ -20,6 +20,7 @@ import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.user_worlds import JaxWorld, UserEnvironment
+from pdrm.domains.water import MACHINES as WATER_MACHINES
 from pdrm.domains.water import WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.language.loading import catalogue
@@ -73,8 +74,6 @@ MIN_DEPTH = 32
 """Minimum capacity of a stack."""
 MAX_DEPTH, MAX_WHOLE_STACK_DEPTH = 1024, 512
 """Maximum stack height, in general and for k=full. Higher stacks end their episode."""
-WATER_MACHINES = ("water", "water-strict")
-"""At most nine symbols are on their stacks: balls 2 to 9 are touched once each."""
 PHYSICS = ("side", "radius", "ball_speed", "acceleration", "top_speed")
 """Numbers of WaterWorld that can differ between runs."""
 SCALES = ("learning_rate", "reward_scale", "clip_range_vf")
