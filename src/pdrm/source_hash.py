@@ -63,7 +63,7 @@ def _read_source(made: FunctionType | type) -> str:
     try:
         return inspect.getsource(made)
     except (OSError, TypeError):
-        return f"{made.__module__}.{made.__qualname__}"
+        return made.__qualname__
 
 
 def _find_used(made: FunctionType | type) -> Iterator[Any]:

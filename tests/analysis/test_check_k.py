@@ -12,7 +12,7 @@ from pdrm.analysis.k_report import KAnswer, KReport, judge
 from pdrm.analysis.k_search import check_k
 from pdrm.analysis.values import ExploredValues, SolvedValues, value_product
 from pdrm.domains.finite_domain import from_arrays
-from pdrm.errors import BadSetting, DoesNotApply, NoDiscount, UnknownChoice
+from pdrm.errors import BadSetting, DoesNotApply, NoDiscount, UnknownChoice, WrongPolicy
 from pdrm.product.finite_kernel import MEMORY
 from pdrm.task import Task
 
@@ -155,6 +155,9 @@ def test_a_k_that_was_not_asked_about(paint):
 
 def test_the_policy_plays_what_it_promises(paint, tmp_path):
     policy = paint.policy(2)
+    policy.reset()
+    with pytest.raises(WrongPolicy, match="info"):
+        policy.act({"observation": 0})
     env = Task("paint").env(k="full", depth=8)
     returns = []
     for seed in range(400):

@@ -40,6 +40,17 @@ def test_the_plot_has_every_panel(folder):
         assert f"<!-- {text} -->" in drawn
 
 
+def test_lines_without_runs_are_noted(tmp_path):
+    one, both = (
+        Study("letter", agents, seeds=1, settings={"episodes": 20})
+        for agents in ("q", ["q", "cprm"])
+    )
+    one.run(tmp_path)
+    results = both.results(tmp_path)
+    assert any("`cprm`" in note and "no run" in note for note in results.notes)
+    assert "no run is recorded" in results.report().read_text()
+
+
 def test_a_figure_is_redrawn_only_if_its_data_changed(folder, tmp_path):
     def line(value):
         numbers = [np.array([value])] * 3

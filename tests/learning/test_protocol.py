@@ -268,7 +268,13 @@ class Own:
     def learner(self, task, seed):
         return RemembersLearner(task, seed)
 
+def spec_id(agent):
+    return pdrm.learning.RunSpec(pdrm.Task("letter"), agent, 0).id
+
 if __name__ == "__main__":
+    import own
+
+    assert own.spec_id(own.Own()) == spec_id(Own()), "the id depends on how the file is run"
     results = pdrm.Study(["letter"], [Own()], seeds=2, settings=SHORT).run(sys.argv[1], workers=2)
     assert not results.failures, results.failures
 """

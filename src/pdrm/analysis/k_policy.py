@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pdrm.errors import BadPolicyFile, BadSetting
+from pdrm.errors import BadPolicyFile, BadSetting, WrongPolicy
 from pdrm.files import (
     MALFORMED,
     MAX_CERTIFICATE_BYTES,
@@ -50,8 +50,14 @@ class KPolicy:
         action = self.rows.get((state, machine_state, tuple(stack[: self.k])))
         return 0 if action is None else self.actions.index(action)
 
-    def act(self, observation: Any, info: Mapping[str, Any]) -> int:
+    def reset(self) -> None:
+        """Do nothing: a k-policy has no memory."""
+
+    def act(self, observation: Any, info: Mapping[str, Any] | None = None) -> int:
         """The action in an environment of `task.env`; `info["machine"]` has the configuration."""
+        if info is None:
+            fault = "a k-policy needs the `info` of the environment, too"
+            raise WrongPolicy(fault, fix="policy.act(observation, info)")
         env_state = observation["observation"] if isinstance(observation, Mapping) else observation
         machine = info["machine"]
         return self.choose(int(np.asarray(env_state)), machine["state"], tuple(machine["stack"]))

@@ -353,7 +353,9 @@ class KReport:
             " (in one step) count as nothing"
         ]
         limit = self.task.finite.step_limit
-        if self.followed.exceeds(limit):
+        if self.followed.ends is False and self.task.pushdown.final:
+            notes.append("optimal play never ends: check that ending the task is worth it")
+        elif self.followed.exceeds(limit):
             notes.append(
                 f"an episode is truncated after {limit:,} steps, before optimal play is over:"
                 " raise the step limit, or change the rewards of the task"

@@ -277,8 +277,17 @@ class Results:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Advice for each line that no seed solves at the end. Empty for studies of the paper."""
+        """A note for each line without runs, and for each that no seed solves at the end.
+
+        Empty for studies of the paper.
+        """
         notes = []
+        recorded = {(curves.panel.name, curves.line.name) for curves in self}
+        studies = {study.name: study for study, _ in self.lines if not study.of_the_paper}
+        for study in studies.values():
+            for panel, agent_line in study.lines():
+                if (panel.name, agent_line.name) not in recorded:
+                    notes.append(f"`{agent_line.name}` on {panel.heading}: no run is recorded")
         for study, curves in self.lines:
             last = count_last_evaluations(len(curves.at))
             if study.of_the_paper or curves.success[:, -last:].any():
@@ -327,7 +336,7 @@ class Results:
         """Write the page `index.html` and `curves.svg`, and return the path of the page."""
         from pdrm.experiments.study_report import write_own_report
 
-        page = write_own_report(self.lines, self.folder)
+        page = write_own_report(self.lines, self.folder, self.notes)
         self.plot(page.with_name(PLOT))
         if not page.with_name(CURVES).exists():  # when comparing runs
             write_tables(self.lines, self.folder)

@@ -309,14 +309,19 @@ def _settings(lines: Sequence[Curves]) -> Markup:
 # --- The whole page
 
 
-def write_own_report(lines: Sequence[tuple[AnyStudy, Curves]], folder: Path) -> Path:
-    """Write `index.html` about your own studies, and return its path."""
+def write_own_report(
+    lines: Sequence[tuple[AnyStudy, Curves]], folder: Path, notes: Sequence[str] = ()
+) -> Path:
+    """Write `index.html` about your own studies, with some notes at the top; return its path."""
     figures = ensure_folder(folder / FIGURES)
     studies = by_study(lines)
     sections = [study_section(study, curves, figures, with_tasks=True) for study, curves in studies]
     sections.append(making_section(lines))
     title = ", ".join(study.title or study.name for study, _ in studies)
-    write_atomically(folder / PAGE, page(title, INTRODUCTION, sections).encode())
+    write_atomically(
+        folder / PAGE,
+        page(title, INTRODUCTION + join(html("p", note) for note in notes), sections).encode(),
+    )
     return folder / PAGE
 
 

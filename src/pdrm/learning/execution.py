@@ -160,7 +160,7 @@ class Failure(NamedTuple):
         """The error in one line: the first of a `PdrmError`, the last of a traceback."""
         if isinstance(self.error, PdrmError):
             return str(self.error).splitlines()[0]
-        return "".join(traceback.format_exception_only(self.error)).splitlines()[-1]
+        return "".join(traceback.format_exception_only(self.error)).strip().splitlines()[-1]
 
 
 class TrainingOutcome(NamedTuple):
