@@ -413,8 +413,11 @@ def _resolve_domain(domain: object, folder: Path, name: str, settings: Mapping[s
             raise BadSetting("an environment needs `labels` and a `name`", fix=fix)
         return UserEnvironment(name, domain, settings)
     if {"name": name, **settings} != ENVIRONMENT_DEFAULTS:
-        arguments = ", ".join(ENVIRONMENT_DEFAULTS)
-        fault = f"{arguments} apply only to a function that makes an environment"
+        given = [key for key, value in settings.items() if value != ENVIRONMENT_DEFAULTS[key]]
+        arguments = ", ".join([*given, *["name"][: len(name)]])
+        fault = (
+            f"{arguments}: only for a function that makes an environment, not for {domain!r:.60}"
+        )
         fix = "pdrm.Task(lambda: gymnasium.make(…), machine, …); a domain has its own events"
         raise BadSetting(fault, fix=fix)
     if isinstance(domain, Task):

@@ -315,7 +315,7 @@ def test_agents_of_stable_baselines_take_lengths_and_objects(tmp_path):
     agent = made()
     run = pdrm.train(task, agent, folder=tmp_path)
     assert run.spec.id == RunSpec(task, made(), 0).id
-    with pytest.raises(BadRunFolder, match="cannot hold"):
+    with pytest.raises(BadRunFolder, match="not kept"):
         pdrm.Run.load(run.folder)
     assert pdrm.Run.load(run.folder, agent=agent).evaluate(1)["episodes"] == 1
 

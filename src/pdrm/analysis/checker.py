@@ -112,7 +112,10 @@ class Check(SteppedProduct):
         self.power = cache(self._find_power)
         self.upper = cache(self._find_upper)
         self.proof = certificate
-        demand(self.domain.name == certificate.domain, f"it is about `{certificate.domain}`")
+        demand(
+            self.domain.name == certificate.domain,
+            f"the certificate is about `{certificate.domain}`",
+        )
         demand(0 < certificate.discount < 1, "its discount is not between 0 and 1")
         self.discount = Fraction(certificate.discount)
         self.entries: dict[PartialState, Envelope] = {}

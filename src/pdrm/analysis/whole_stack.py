@@ -393,7 +393,7 @@ def check_deterministic(domain: FiniteDomain) -> None:
     if random.any():
         s, action = np.argwhere(random)[0].tolist()
         raise StochasticMoves(
-            f"the moves of `{domain.name}` are not deterministic: `{domain.actions[action]}` in"
+            f"the moves of `{domain.name}` are stochastic: `{domain.actions[action]}` in"
             f" state {s} ({domain.describe(s)}) has several outcomes",
             fix="pdrm.check_k with the same arguments (`pdrm check-k`) bounds its values",
         )

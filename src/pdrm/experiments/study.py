@@ -208,7 +208,7 @@ class Study:
         path = self._folder(folder)
         lines = recorded_lines([self], Store.below(path))
         if not lines:
-            fault = f"{path} contains no run of study `{self.name}`"
+            fault = f"the folder {path} contains no run of study `{self.name}` with these settings"
             raise NotRecorded(fault, fix=f"study.run({str(path)!r})")
         return Results(path, lines, [])
 

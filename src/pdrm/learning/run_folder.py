@@ -316,8 +316,10 @@ def read_spec(folder: Path, task: Task | None = None, agent: object = None) -> R
 def _read_task(folder: Path, record: JsonObject, success: Any) -> Task:
     """Rebuild the task from its record."""
     if "environment" in record:
-        fix = f"give its task: pdrm.Run.load({str(folder)!r}, task=task)"
-        raise BadRunFolder(f"{folder} was trained in a world of your own", fix=fix)
+        fix = (
+            f"in Python: pdrm.Run.load({str(folder)!r}, task=task), with agent=… if it is your own"
+        )
+        raise BadRunFolder(f"{folder} was trained in your own environment", fix=fix)
     domain: DomainLike = record["domain"]
     if "domain_sha256" in record:
         domain = load_domain(folder / DOMAIN)
@@ -337,8 +339,11 @@ def _read_agent(name: str, settings: Settings, agent: object) -> AnyAgent:
 
         agent = SB3.read(fields)
     if not isinstance(agent, Agent):
-        fault = f"agent `{name}` is {settings['class']}, or has a setting, which a file cannot hold"
-        raise BadRunFolder(fault, fix="pdrm.Run.load(folder, agent=…)")
+        reason = (
+            "has an object as a setting" if has_source else f"is of your class {settings['class']}"
+        )
+        fault = f"agent `{name}` {reason}, which is not kept in files"
+        raise BadRunFolder(fault, fix="in Python: pdrm.Run.load(folder, agent=…)")
     schedule = {word: fields[word] for word in SCHEDULE if fields.get(word) is not None}
     third_party = agent_for(agent, schedule)
     assert isinstance(third_party, ThirdPartyAgent)  # of an `Agent`

@@ -50,7 +50,11 @@ def read_policy(spec: RunSpec, folder: Path) -> Any:
     agent = spec.agent
     path = folder / POLICY
     if not path.exists():
-        fix = "train it to the end; a study keeps no large policies, and none of a third-party agent without `save`"
+        fix = "train it to the end with pdrm.train: a study keeps no large policies"
+        if isinstance(agent, ThirdPartyAgent):
+            fix = (
+                f"add `save` and `load` to the learner of `{agent.name}`, so that policies are kept"
+            )
         raise BadPolicyFile(f"{folder} has no {POLICY}", fix=fix)
     if isinstance(agent, Deep):
         return _read_network(path, task)

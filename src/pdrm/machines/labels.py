@@ -76,7 +76,7 @@ class Alphabet:
             if not isinstance(label, frozenset | set):
                 raise ImpossibleLabel(
                     f"a label is a set of events, not {label!r}",
-                    fix='write {"a", "t"}; a word of labels can be a text, "a+t -"',
+                    fix='write [{"a", "t"}, {"b"}] for a word, or a text: "a+t b"',
                 )
             text = label_text(label)
             for event in sorted(label.difference(self.events)):

@@ -71,7 +71,7 @@ def check_configuration(state: str, memory: Any, states: Sequence[str], kind: St
         fits = fits and all(symbol in kind for symbol in memory)
         known = f"a stack is a tuple of {', '.join(kind)}, the top first"
     if not fits:
-        fault = f"the machine of this policy has no state `{state}` with {memory!r}"
+        fault = f"{state!r} with {memory!r} is not a configuration of this policy's machine"
         raise WrongPolicy(fault, fix=f"its states are {', '.join(states)}; {known}")
 
 
