@@ -146,7 +146,7 @@ def test_wrong_settings(settings, error):
         check_k("paint", **settings)
 
 
-def test_a_k_that_was_not_asked_about(paint):
+def test_a_k_that_is_not_in_the_report(paint):
     with pytest.raises(BadSetting):
         paint.witness(9)
     with pytest.raises(BadSetting):
