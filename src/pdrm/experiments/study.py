@@ -277,7 +277,7 @@ class Results:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note for each line without runs, and for each without a success in the last evaluations.
+        """A note for each line without runs, or without a success in the last evaluations.
 
         Empty for studies of the paper.
         """
