@@ -82,7 +82,7 @@ def imports_of(node):
 
 @cache
 def imported(path, upwards=True):
-    """Everything a module imports; not where it may import upwards, if asked so."""
+    """Everything a module imports, optionally without the places where it may import upwards."""
     found, nodes = [], [tree(path)]
     while nodes:
         node = nodes.pop()

@@ -40,7 +40,7 @@ def stop(_status):
     raise KeyboardInterrupt
 
 
-def test_stopping_keeps_what_was_learnt_and_the_same_line_goes_on(tmp_path):
+def test_stopping_keeps_what_was_learnt_and_the_same_line_resumes(tmp_path):
     settings = pdrm.QLearning(k=1, episodes=400, test_every=100)
     with pytest.raises(KeyboardInterrupt) as caught:
         pdrm.train("letter", settings, folder=tmp_path, watch=stop)

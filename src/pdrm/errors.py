@@ -141,9 +141,10 @@ class TooDeep(PdrmError, code="E0107"):
 
 
 class BadName(PdrmError, code="E0108"):
-    """A name cannot be empty, contain spaces or any of `{ } ( ) [ ] , : / & | ! < > = +`, or start
-    with `-`. `z` (any stack symbol) and `eps` (none) cannot name a stack symbol; `eps` and `true`
-    cannot name an event."""
+    """A name has 1 to 100 characters. It cannot start with `-` or contain spaces, quotes, a
+    backslash or any of `{ } ( ) [ ] , : / & | ! < > = +`. `where` is reserved. `z` (any stack
+    symbol) and `eps` (none) cannot name a stack symbol; `eps`, `true` and `false` cannot name an
+    event."""
 
 
 class BadNumber(PdrmError, code="E0109"):
@@ -364,8 +365,8 @@ class BadDomainFile(PdrmError, code="E0710"):
 
 class BadSetting(PdrmError, code="E0801"):
     """A setting or an option has an invalid value. The message gives the valid values, and the fix
-    an example. The option `--learning-rate` is the setting `learning_rate`. `pdrm agents NAME`
-    lists the settings of an agent."""
+    an example. On the command line, settings of agents are given as `--set learning_rate=0.1`.
+    `pdrm agents NAME` lists the settings of an agent."""
 
 
 class UnknownSetting(BadSetting, code="E0807"):
@@ -381,8 +382,8 @@ class ConflictingOptions(BadSetting, code="E0808"):
 
 class WrongKind(BadSetting, code="E0809"):
     """Wrong type: not a domain or a machine, or an object that cannot be drawn. A domain is a name,
-    a file, a `FiniteDomain` or a `WaterWorld`; a machine is a name, a file, a text or a machine
-    object."""
+    a file, the text of a map, a `FiniteDomain`, a `WaterWorld`, a `JaxWorld`, or a function that
+    makes an environment; a machine is a name, a file, a text or a machine object."""
 
 
 class DoesNotApply(BadSetting, code="E0810"):
@@ -494,14 +495,13 @@ class BadEnvironment(PdrmError, code="E0907"):
 
 
 class ProductTooLarge(PdrmError, code="E1001"):
-    """The product of domain and machine, with a state for each pair of a domain state and a
-    configuration, does not fit in memory. Explore fewer states with `--depth` or a smaller
-    `--height`, or allow more memory: `--memory 16`."""
+    """The product of domain and machine does not fit in memory. Explore fewer states with `--depth`
+    or a smaller `--height`, or allow more memory: `--memory 16`."""
 
 
 class UnboundedStep(PdrmError, code="E1002"):
-    """One step can take arbitrarily many silent moves, so the reward of a step has no known bound:
-    set a bound on the stack."""
+    """Silent moves with rewards repeat, so the proved error of the optimal value is too large. Give
+    the rewards in the rules that read a label, or use a smaller discount."""
 
 
 class BadCertificate(PdrmError, code="E1003"):
@@ -546,7 +546,7 @@ class WorkersLost(PdrmError, code="E1103"):
 
 class NotRecorded(PdrmError, code="E1104"):
     """These runs do not exist yet. Run the study first (`pdrm run`, `pdrm reproduce`), or name its
-    folder: `-o FOLDER`."""
+    folder: `pdrm claims FOLDER`."""
 
 
 def explanations() -> dict[str, tuple[str, str]]:

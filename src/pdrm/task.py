@@ -159,7 +159,7 @@ class Task(Displayed):
 
     @property
     def continuous(self) -> bool:
-        """True for WaterWorld, where only deep agents can learn."""
+        """True for WaterWorld."""
         return isinstance(self.domain, WaterWorld)
 
     @property

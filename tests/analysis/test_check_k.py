@@ -146,7 +146,7 @@ def test_wrong_settings(settings, error):
         check_k("paint", **settings)
 
 
-def test_a_k_that_was_not_asked_about(paint):
+def test_a_k_that_is_not_in_the_report(paint):
     with pytest.raises(BadSetting):
         paint.witness(9)
     with pytest.raises(BadSetting):
@@ -262,4 +262,4 @@ def test_a_safer_k_is_named():
     report.answers.update({1: loses_nothing, 2: KAnswer(2, (0.0, 0.0), spread=(0.0, 0.0))})
     report.answers[1].regret = 0.0, 0.0
     assert report.recommended == 1
-    assert "if it learns badly, try k = 2" in str(report)
+    assert "if training fails, try k = 2" in str(report)

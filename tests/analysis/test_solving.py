@@ -210,7 +210,7 @@ def test_a_solution_shows_its_value():
     assert "value from the start 91356.4" in repr(pdrm.solve("maze-5x5"))
 
 
-def test_states_of_one_name_are_told_by_number():
+def test_states_with_the_same_name_are_distinguished_by_number():
     domain = from_arrays(
         "two", [[1], [0]], [[0], [0]], [("a",)], step_limit=9, state_names=("here", "here")
     )

@@ -87,7 +87,7 @@ def test_no_values_without_a_discount():
             bound_values(built("paint"), discount)
 
 
-def test_choices_that_take_turns_do_not_go_on_for_ever():
+def test_alternating_choices_end():
     """A product in which extrapolation after every round alternated between two choices."""
     machine = parse(
         "events a b c d\nstack # A\nstates s u t\nstart s\nfinal over\notherwise go t -1\n"

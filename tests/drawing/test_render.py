@@ -26,6 +26,13 @@ def test_the_ending_says_the_format(tmp_path):
         )
 
 
+def test_a_run_is_saved_in_every_format_but_tex(tmp_path):
+    run = paper.letter().run("A A B C")
+    for ending in (".svg", ".png", ".pdf", ".dot"):
+        draw(run, tmp_path / f"run{ending}")
+        assert (tmp_path / f"run{ending}").read_bytes().startswith(OPENINGS[ending])
+
+
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):
     for name in ["machine.gif", "machine", ".svg"]:
         with pytest.raises(UnknownFormat) as error:

@@ -25,7 +25,7 @@ def places_of(message, file):
     )
 
 
-def test_faults_are_told_with_their_code_and_place(pdrm, tmp_path):
+def test_faults_have_their_code_and_place(pdrm, tmp_path):
     assert set(PLACES) == set(FAULTY)
     for name, content in FAULTY.items():
         kind = "txt" if name.startswith("reward-machine") else "pdrm"

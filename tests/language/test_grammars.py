@@ -238,7 +238,7 @@ def test_ambiguous_grammars_are_shown_with_a_short_word():
         assert caught.value.fix
 
 
-def test_conflicts_that_a_longer_look_ahead_would_solve_are_told_with_a_rule():
+def test_conflicts_that_a_longer_look_ahead_would_solve_name_a_rule():
     both = 'one: "a"\ntwo: "a"'
     for text, line in (
         (f'start: one t | two u\n{both}\nt: "b" t "c" | "c"\nu: "b" u "d" | "d"', 3),

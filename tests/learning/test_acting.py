@@ -194,7 +194,7 @@ def test_states_may_be_called_what_the_domain_calls_them(task, runs):
             with pytest.raises(WrongPolicy):
                 policy.act(wrong, "go", ("#",))
     alone = replace(runs["q"].policy, task=None)
-    with pytest.raises(WrongPolicy, match="has no domain with names of states"):
+    with pytest.raises(WrongPolicy, match="loaded without its domain"):
         alone.act((1, 2), "go", ("#",))
 
 

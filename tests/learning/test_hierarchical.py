@@ -131,7 +131,7 @@ def test_the_options_reach_values_known_by_hand():
     training = HierarchicalLearner(line, fork, TopK(1), settings, seed=1)
     training.advance(Until(episodes=1_000))
     meta, policies = tables(training)
-    # Each step costs 1. The ends pay 1 on the left and 3 on the right, beside r⁺ or r⁻.
+    # Each step costs 1. The ends pay 1 on the left and 3 on the right, in addition to r⁺ or r⁻.
     goal_a = {
         1: [8.0, -1 + 0.5 * 3.0],
         2: [-1 + 0.5 * 8.0, -1 + 0.5 * 0.5],

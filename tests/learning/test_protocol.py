@@ -132,7 +132,7 @@ def test_the_example_learns_a_task_with_a_stack():
     assert run.replay().end == "done"
 
 
-def test_seeds_decide_and_counts_go_on():
+def test_seeds_determine_a_run_and_counts_continue():
     one, same, other = (pdrm.train("letter", DoubleQ(), seed=seed, **SHORT) for seed in (1, 1, 2))
     assert one.curve.text == same.curve.text != other.curve.text
     assert one.curve.episodes.tolist() == [20, 40, 60]
@@ -211,7 +211,7 @@ def test_a_subclass_that_changes_nothing_that_runs_is_refused():
     assert isinstance(run.policy, Most) or run.curve.episodes[-1] == 60
 
 
-def test_a_learner_that_does_not_train_is_told():
+def test_a_learner_that_does_not_train_is_an_error():
     class Idle(RemembersLearner):
         def advance(self, until):
             pass
@@ -229,7 +229,7 @@ def test_a_learner_that_does_not_train_is_told():
         pdrm.train("letter", Lazy(), epsilon=0.1)
 
 
-def test_what_cannot_be_loaded_again_is_told_at_the_first_save(tmp_path):
+def test_an_agent_that_cannot_be_loaded_is_an_error_at_the_first_save(tmp_path):
     class Objects(RemembersLearner):
         def save(self):
             return {"table": np.array([{}, None])}

@@ -63,7 +63,7 @@ def fingerprint(folder):
 
 
 def stop_after(tests):
-    """A watch that presses Ctrl-C after so many evaluations."""
+    """A watch that presses Ctrl-C after this number of evaluations."""
     told = []
 
     def stop(status):
@@ -228,7 +228,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     assert fingerprint(tmp_path) == before
 
 
-def test_a_policy_is_asked_about_its_own_machine_only(tmp_path):
+def test_a_policy_accepts_only_its_own_machine(tmp_path):
     policy = do(SPEC, tmp_path).policy
     assert policy.act(0, "search", ["#"]) == policy.act(0, "search", ("#",))
     for state, stack in (("nowhere", ("#",)), ("search", ("X",)), ("search", "#")):
@@ -323,7 +323,7 @@ def test_train_in_one_call(tmp_path):
         train("water-17", "q")
 
 
-def test_runs_beside_one_that_diverges_come_to_their_end(tmp_path):
+def test_other_runs_finish_if_one_diverges(tmp_path):
     steep = replace(DEEP, agent=replace(DEEP.agent, learning_rate=1e38))
     folders = [tmp_path / "steep", tmp_path / "sound"]
     with pytest.raises(Diverged, match="seed 1") as caught:

@@ -41,7 +41,7 @@ def test_settings():
             kind(**settings)
 
 
-def test_returns_are_never_shaped_and_a_run_goes_on_from_a_snapshot():
+def test_returns_are_never_shaped_and_a_run_resumes_from_a_snapshot():
     """A constant Φ of a million would be visible in any return."""
     settings = PaperCpRM(
         episodes=40, discount=0.9, shaping="machine", shaping_shift=1e6, step_limit=30

@@ -53,7 +53,7 @@ def test_it_is_optimal_at_heights_that_it_never_met(run):
             )
 
 
-def test_a_run_that_goes_on_is_the_run_that_never_stopped():
+def test_a_resumed_run_equals_an_uninterrupted_one():
     agent = pdrm.Summary(episodes=8, test_every=2)
     whole = SummaryLearner(MAZE, agent, seed=3)
     whole.advance(Until(episodes=4))

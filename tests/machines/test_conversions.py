@@ -68,7 +68,7 @@ def test_states_without_rules_and_otherwise_are_kept():
     assert (str(run.after), run.reward, machine.states) == ("dead, □ #", -2, ("u0", "dead"))
 
 
-def test_what_has_no_translation_is_told_with_its_place():
+def test_an_error_of_translation_has_its_place():
     for rules, line in (
         ("u0 -> u0 : A, [0] / [0], 0\nu0 -> u0 : A, [1] / [+1001], 0\n", 9),
         ("u0 -> v : A, [0] / [0], 0\nv -> v : eps, [-] / [+1], 0\n", 9),

@@ -105,7 +105,7 @@ def test_the_start_is_a_step_too():
     assert still.begin() == CountingStep(None, here, here, 0.0, None, 0)
 
 
-def test_endless_silent_moves_are_told_with_the_rule_that_makes_them():
+def test_the_error_of_endless_silent_moves_names_the_rule():
     text = "name m\nevents A\ncounters 1\nstart u\notherwise stay 0\nu -> v : A, [-] / [0], 0\nv -> v : eps, [-] / [+1], 0\n"
     with pytest.raises(EndlessSilentMoves) as caught:
         replace(parse(text, "m.pdrm"), most_silent=3).run([A])

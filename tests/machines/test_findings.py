@@ -122,7 +122,7 @@ def test_loops_that_pay():
     push, pop = "u -> u : a & !c, z / A z, 0.5\n", "u -> u : b & !a & !c, A / eps, {}\n"
     assert loops(push + pop.format(0.25) + ends)
     assert not loops(push + pop.format(-0.5) + ends)
-    assert not loops(push + pop.format(0.25), final=""), "the machine is meant to go on for ever"
+    assert not loops(push + pop.format(0.25), final=""), "the machine is meant to run forever"
     assert not loops("u -> v : a, z / z, 5\nv -> u : a, z / z, 5\nv -> f : c & !a, z / z, 0\n")
     assert loops("u -> u : a & !c, z / z, 1\n" + ends)
     assert loops("u -> u : a & !c, # / A #, -1\nu -> u : eps, A / eps, 2\n" + ends)

@@ -84,7 +84,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("code", "fault"), FAULTS)
-def test_faults_are_told_by_their_code(code, fault):
+def test_faults_have_their_code(code, fault):
     assert said(fault).startswith(f"error[{code}]")
 
 

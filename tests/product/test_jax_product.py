@@ -25,7 +25,7 @@ def symbols_of(product, machine, state):
     return tuple(machine.stack[symbol - 1] for symbol in top.tolist() if symbol)
 
 
-def test_a_walk_is_the_readable_one_and_begins_anew():
+def test_a_walk_is_the_readable_one_and_starts_again():
     """LetterEnv with 12 steps: the machine follows the labels, and episodes restart."""
     where, machine = domain("letter"), catalogue("letter")
     product = jax_product(replace(finite_domain(where), step_limit=12), machine, TopK(2))

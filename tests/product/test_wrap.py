@@ -62,7 +62,7 @@ def test_an_episode_of_letter():
     }
 
 
-def test_success_is_told_as_in_a_task():
+def test_success_is_reported_as_in_a_task():
     maze = pdrm.catalogue("treasure-maze")
     assert pdrm.wrap(Script([None]), maze, "info").success == set(pdrm.Task("maze-5x5").success)
     two = "name m\nevents A B\nexclusive A B\nstack #\nstart u\nfinal good bad\notherwise stay 0\nu -> good : A, # / #, 1\nu -> bad : B, # / #, 1"
@@ -183,7 +183,7 @@ def test_copies_go_their_own_way(duplicate):
     assert walk(env, 2) == walk(twin, 2)
 
 
-def test_the_spec_makes_it_anew():
+def test_the_spec_makes_the_same_environment():
     env = pdrm.wrap(corridor(), COINS, shopping, k=2)
     again = gymnasium.make(env.spec)
     assert again.observation_space == env.observation_space
@@ -208,9 +208,7 @@ def test_the_environments_reward_and_end_can_be_switched_off():
         )
         assert [one["environment_reward"] for one in paid] == [0, 0, weight]
     steps, env = play(reward_weight=0, ignore_end=True)
-    assert steps == [(0, False), (0, False), (2, False)], (
-        "the environment says that it ended, and goes on"
-    )
+    assert steps == [(0, False), (0, False), (2, False)], "the environment ended, but continues"
     *_, reward, terminated, _, info = env.step(1)
     assert (reward, terminated) == (5, True)
     assert info["machine"]["environment_reward"] == 0.0

@@ -251,6 +251,13 @@ def wraps(**given):
     return lambda: pdrm.wrap(corridor(), **{"machine": COINS, "labels": shopping, **given})
 
 
+@pytest.mark.parametrize(("k", "depth", "fix"), [(1, 5, "leave"), ("full", None, "height")])
+def test_a_full_stack_and_only_that_has_a_depth(k, depth, fix):
+    with pytest.raises(BadSetting) as error:
+        wraps(k=k, depth=depth)()
+    assert fix in error.value.fix
+
+
 TWO = "name m\nevents A\ncounters 2\nstart u\notherwise stay 0\nu -> u : A, [-, -] / [1, 1], 0"
 
 

@@ -83,7 +83,7 @@ def test_observations_are_the_callers_own(settings):
     assert (again if settings else again["stack"]).max() < 9
 
 
-def test_the_entries_of_a_dictionary_stand_beside_the_machines():
+def test_entries_of_a_dictionary_are_kept_next_to_the_machines():
     env = pdrm.wrap(Room(), TRIP, watch_room)
     assert list(env.observation_space) == [
         "body/speed",

@@ -32,7 +32,7 @@ WHENS = ("and", "or", "p0 & !p1", "!p0 & p1", "p0 | p1", "!(p0 & p1)", "p1", "!p
 
 
 def check(seed: int, combinations: int = COMBINATIONS, words: int = WORDS) -> Counter[str]:
-    """Random machines with a stack beside machines of formulas and expressions, or beside another with a stack."""
+    """Random machines with a stack, combined with machines of formulas and expressions, or with another stack."""
     random, counts = Random(seed), Counter[str]()
     while counts["combinations"] < combinations:
         parts = random.choice((_one_stack, _one_stack, _no_stack, _matched_stacks, _any_stacks))(

@@ -28,7 +28,7 @@ FORMULAS, TRACES = 20, 1_000
 
 
 def random_formula(random: Random, size: int, past: bool) -> Tree:
-    """A formula with so many operators."""
+    """A formula with this number of operators."""
     if size == 0:
         if random.random() < 0.06:
             return (random.choice(("true", "false", "last", *(["first"] if past else []))),)

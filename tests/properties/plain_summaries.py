@@ -30,18 +30,18 @@ DISCOUNT = 0.6
 """What is later than the longest line matters by 5e-14."""
 CLOSE = 1e-7
 LOOKS = 0.3
-"""How often values are asked for between two moves that become known."""
+"""The number of queries of values between two moves that become known."""
 CONFIGURATIONS = 6
 MAZES = 6
 HIGHEST = 12
-"""Of stacks that are asked about."""
+"""The maximum height of queried stacks."""
 
 Exit = tuple[int, int]
 Head = tuple[int, int, int]
 Lines = dict[Exit, dict[int, float]]
 Operator = tuple[float, Lines]
 Asked = tuple[int, int, tuple[int, ...]]
-"""A configuration whose value is asked for."""
+"""A configuration whose value is queried."""
 
 
 class TooMany(Exception):
@@ -131,7 +131,7 @@ def compare_noted(random: Random, world: World, table: Table, asked: list[Asked]
         if random.random() < LOOKS:
             best(slow, *random.choice(asked))
     once = WholeStack(world, table, DISCOUNT, precision=1e-12)
-    values = [best(slow, *one) for one in asked]  # all of them before anything else is asked
+    values = [best(slow, *one) for one in asked]  # all of them before any other query
     slack = slow.error_at(HIGHEST) + once.error_at(HIGHEST)
     for (place, state, stack), found in zip(asked, values, strict=True):
         if (
@@ -160,7 +160,7 @@ def _draw(random: Random, world: World, table: Table) -> Asked:
 
 
 def sweep(world: World, table: Table, low: Floats) -> dict[Head, Operator]:
-    """The operators of all heads, after so many sweeps that what is missing hardly matters."""
+    """The operators of all heads, after enough sweeps that what is missing hardly matters."""
     places, symbols = len(world.terminal), table.move.shape[2]
     heads = [
         (s, u, z) for s in range(places) for u in range(table.first_final) for z in range(symbols)

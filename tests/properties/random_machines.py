@@ -1,6 +1,6 @@
 """Random machines and words, made from a seed: valid by construction, and rich in the cases that are easy to get wrong.
 
-Rules are drawn at random and kept where they fit beside those already there, by the definition of determinism applied to
+Rules are drawn at random and kept if they do not conflict with earlier ones, by the definition of determinism applied to
 every label and top one by one. So the constructor must accept them all (it decides on cubes), save endless silent moves."""
 
 from __future__ import annotations

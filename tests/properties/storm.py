@@ -2,7 +2,7 @@
 
 A discount γ becomes a jump to a sink with probability 1 - γ at every step; the value is the largest expected reward until
 the sink. Storm's bounds are only right for rewards that are not negative, so all are raised by one c ≥ 0, those of the
-steps after the end included: the end is a state that goes on paying c. That raises every value by c / (1 - γ), which is
+steps after the end included: the end is a state that keeps paying c. That raises every value by c / (1 - γ), which is
 taken off again.
 """
 
@@ -20,7 +20,7 @@ from stormpy import Rational, environments
 from tests.properties.plain_product import END, Plain, Way, most_paid
 
 PRECISION = Fraction(1, 10**11)
-"""What is asked of Storm's sound methods, relative to the largest value that there could be."""
+"""The precision required of Storm's sound methods, relative to the largest value that there could be."""
 
 
 class Bounds(NamedTuple):

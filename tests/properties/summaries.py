@@ -1,4 +1,4 @@
-"""Optimal values with the whole stack, beside a brute force in fractions, and beside one step of the readable machine.
+"""Optimal values with the whole stack, compared with brute force in fractions and with one step of the readable machine.
 
 The product of a random deterministic domain and a random machine is walked through by the readable machine up to a number of states. Its values
 are found exactly, by policy iteration in fractions, twice: as if what lies beyond were worth the least that anything can be worth, and

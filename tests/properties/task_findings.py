@@ -54,7 +54,7 @@ def _check_task(domain: FiniteDomain, machine: PushdownRewardMachine) -> list[st
 
 
 class Walk:
-    """All that the readable machine does in a domain within so many steps, as far as it is not too much."""
+    """All that the readable machine does in a domain within a number of steps, up to a limit."""
 
     def __init__(self, domain: FiniteDomain, machine: PushdownRewardMachine) -> None:
         self.domain, self.machine = domain, machine

@@ -11,7 +11,7 @@ from pdrm.analysis.whole_stack import WholeStack
 from pdrm.domains import FiniteEnv, domain, environments
 from pdrm.domains.paper_domains import echo
 from pdrm.language import draft
-from pdrm.language.combining import Part, Product
+from pdrm.language.combining import Combination, Part
 from pdrm.language.draft import DraftMove
 from pdrm.language.grammars import conflicts
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
@@ -243,14 +243,14 @@ def test_a_combination_in_which_a_finished_part_is_still_paid(monkeypatch):
 
 
 def test_a_combination_that_ends_before_its_silent_moves(monkeypatch):
-    moves = Product._moves
+    moves = Combination._moves
 
     def hurry(self, head):
         place, top = head
         resolved = self._evaluate_when(place)
         return moves(self, head) if resolved == place else [DraftMove(None, resolved, (top,), 0.0)]
 
-    monkeypatch.setattr(Product, "_moves", hurry)
+    monkeypatch.setattr(Combination, "_moves", hurry)
     with pytest.raises(AssertionError):
         combining.check(seed=1, combinations=30, words=20)
 

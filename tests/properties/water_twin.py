@@ -27,7 +27,7 @@ from pdrm.domains.water import (
 
 STEPS = 5_000
 EPISODE = 250
-"""Steps before everything starts anew: by then many balls are gone from a small box."""
+"""Steps before everything starts again: by then many balls are gone from a small box."""
 WORLDS = (
     WaterWorld(side=17),
     WaterWorld(side=20),

@@ -26,7 +26,7 @@ SEEN = 3
 
 
 class Case(NamedTuple):
-    """What is tried beside the labels and rewards."""
+    """What is tried in addition to labels and rewards."""
 
     ends_at: int  # the step at which the environment ends ...
     truncates: bool  # ... in this way

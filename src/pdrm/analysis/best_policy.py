@@ -58,7 +58,7 @@ MAX_OPTIMAL_STATES = 5_000
 IMPROVEMENT_SHARE = 0.25
 """The share of the time for improving the first complete policy."""
 COMPLETION_PERIOD = 50
-"""One in so many expanded policies is also completed greedily."""
+"""One in this many expanded policies is also completed greedily."""
 MAX_IMPROVEMENTS = 20
 
 

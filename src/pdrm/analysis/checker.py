@@ -212,8 +212,7 @@ class Check(SteppedProduct):
         """Yield the states whose action is compared with U, for the question `everywhere`.
 
         These are all listed stacks or, if entries are for top symbols, all states that occur.
-        States without an entry in which all actions do the same are left out: nothing can be lost
-        there.
+        States without an entry are skipped if all their actions have the same outcomes.
         """
         every_stack = any(symbols[-1] is not None for _, symbols in self.entries)
         one_symbol = all(len(symbols) == 1 for _, symbols in self.entries)

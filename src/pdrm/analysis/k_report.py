@@ -237,7 +237,8 @@ class KReport:
 
         Args:
             k: The k (default: the recommended k).
-            question: "start" or "everywhere" (default: "everywhere" if no loss is proved there).
+            question: "start" or "everywhere" (default: "everywhere" if this k is proved to be
+                enough there, otherwise "start").
         """
         answer = self.answer(self._default_certified_k() if k is None else k)
         verdict = self.verdicts[answer.k]["everywhere"]
@@ -375,8 +376,8 @@ class KReport:
             ]
             if alike and recommended not in alike:
                 notes.append(
-                    f"if it learns badly, try k = {min(alike)}: no states that look alike to it"
-                    " were found to differ in value"
+                    f"if training fails, try k = {min(alike)}: of the states that it cannot tell"
+                    " apart, none were found to differ in value"
                 )
         return notes
 

@@ -162,7 +162,7 @@ class _Search:
         self._bound_regrets()
 
     def _list_open(self) -> list[int]:
-        """Each k for which `everywhere` is asked and undecided."""
+        """Each k for which the question `everywhere` is open."""
         if self.start_only:
             return []
         tolerance = self.report.step_tolerance

@@ -440,10 +440,10 @@ def find_solution(
 
 @lru_cache(maxsize=100)
 def find_optimal_value(task: Task, discount: float) -> float | None:
-    """The optimal value from the start, without a step limit, or None if it is not found quickly.
+    """The optimal value from the start, without a step limit.
 
-    It is None if the task is stochastic with many reachable configurations, the domain is large or
-    continuous, or learnt policies are evaluated in other domains.
+    None if the domain is not finite, policies are evaluated in other domains, or the value is not
+    found within seconds (a large domain, or a stochastic one with many configurations).
     """
     if not isinstance(task.domain, FiniteDomain) or task.domain.tests or not 0 < discount < 1:
         return None

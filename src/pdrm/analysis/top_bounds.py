@@ -188,7 +188,7 @@ class SilentMoveBound:
 
 
 def bound_silent_moves(table: Table) -> SilentMoveBound:
-    """Bound the number of silent moves. The machine must be checked not to have endless ones."""
+    """Bound the number of silent moves, for a machine without endless ones."""
     max_moves = 0
     """The maximum number of silent moves until one symbol and all that replaces it are popped."""
     after_pop = dict[int, set[int]]()

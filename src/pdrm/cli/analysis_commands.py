@@ -63,8 +63,8 @@ def solve(
 ) -> None:
     """Compute the optimal value and actions.
 
-    The error bound is proved. Policies see the whole stack, without a step limit. In a
-    stochastic domain, only finitely many configurations can be reachable.
+    The error bound is proved. Policies see the whole stack, without a step limit. A
+    stochastic domain must have finitely many reachable configurations.
 
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """

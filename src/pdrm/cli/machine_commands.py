@@ -152,7 +152,7 @@ def draw(
 ) -> None:
     """Draw a machine, or its run on a word.
 
-    Machines as SVG, PNG, PDF, DOT or TikZ, runs as SVG or PNG.
+    Machines as SVG, PNG, PDF, DOT or TikZ, runs as SVG, PNG, PDF or DOT.
 
     Example: pdrm draw letter -o letter.svg
     """

@@ -138,9 +138,10 @@ class FiniteDomain(Displayed):
     highest: float | None = None
     """The highest undiscounted return of an episode with that machine (optional)."""
     tests: tuple[FiniteDomain, ...] = ()
-    """The domains on which a policy is evaluated (default: this one).
+    """The domains of evaluations in training (default: this one).
 
-    They have the same number of states, and the same actions and labels.
+    They have the same number of states, and the same actions and labels. `Run.evaluate` plays in
+    this domain, unless there is exactly one of them.
     """
     sources: Mapping[str, Where] = field(default_factory=dict)
     """The line of a map file that names each event, for messages. Not saved."""

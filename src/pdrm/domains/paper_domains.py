@@ -317,8 +317,8 @@ MAX_STAINS = 5
 def paint(step_limit: int = 5) -> FiniteDomain:
     """Build PaintWorld; start k has k + 1 stains.
 
-    The highest return is that of one unit for one stain. The lowest is that of five stains, four
-    removed one by one and the last with all units.
+    Highest return: one stain, and one unit for it. Lowest: five stains, four of them removed one by
+    one and the last with all units.
 
     >>> world = paint()
     >>> world.arrays.reward.ravel().round(3).tolist(), [test.name for test in world.tests][:1]

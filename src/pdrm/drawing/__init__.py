@@ -3,9 +3,8 @@
 Names are imported on first use, so a command that prints a table does not load Graphviz. Read in
 this order:
 
-- `figure`: the label of a rule in the paper's notation (`make_line`, `spell`), and a machine's
-drawing
-  with many parallel rules in few lines (`make_figure`);
+- `figure`: the label of a rule in the paper's notation (`make_line`, `spell`), and the drawing of
+  a machine, with many parallel rules in few lines (`make_figure`);
 - `graphviz` and `tikz`: a figure as DOT, laid out and rendered, and as LaTeX (`to_dot`, `to_tikz`);
 - `trace`: a run on a word as the rows of a table (`trace_run`, `describe_end`);
 - `render`: the picture of a machine, a run, a domain or a task (`draw`, `Drawing`, `FORMATS`);

@@ -81,7 +81,7 @@ def draw(what: object, path: FilePath | None = None) -> Drawing:
     Args:
         what: One of these, or a machine's name, file or text.
         path: A file to write (optional). Its suffix is the format: .svg, .png, .pdf, .dot or .tex
-            for a machine, .svg, .png or .dot for a run, .png for a domain, .svg or .html for a
+            for a machine, all but .tex for a run, .png for a domain, .svg or .html for a
             task.
 
     >>> from pdrm.language.loading import catalogue
@@ -169,7 +169,7 @@ def _draw_run(run: MachineRun[AnyStep]) -> Drawing:
         more = f" … {hidden:,} more rows." if hidden > 0 else ""
         return table(HEADINGS, rows[:MAX_LINES]) + html("p", f"{end}{more}")
 
-    formats = ("svg", "png", "dot")
+    formats = "svg", "png", "pdf", "dot"
     return Drawing(formats, partial(render_dot, dot), partial(write_trace, run), show)
 
 

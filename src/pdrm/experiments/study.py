@@ -277,7 +277,7 @@ class Results:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note for each line without runs, and for each that no seed solves at the end.
+        """A note for each line without runs, or without a success in the last evaluations.
 
         Empty for studies of the paper.
         """
@@ -338,7 +338,7 @@ class Results:
 
         page = write_own_report(self.lines, self.folder, self.notes)
         self.plot(page.with_name(PLOT))
-        if not page.with_name(CURVES).exists():  # when comparing runs
+        if not page.with_name(CURVES).exists():  # compared runs have no tables yet
             write_tables(self.lines, self.folder)
         return page
 

@@ -95,7 +95,7 @@ def combine(
         if isinstance(machine, CountingRewardAutomaton):
             machine = counting_to_pushdown(machine)
         product_parts.append(Part(part_name, machine, reward_of(weights.get(part_name, 1))))
-    draft = Product(product_parts, formula, accept).draft()
+    draft = Combination(product_parts, formula, accept).draft()
     return draft.write(name or fresh_name("-".join(machines), ()))
 
 
@@ -186,7 +186,7 @@ class CombinedState(NamedTuple):
     phase: str
 
 
-class Product:
+class Combination:
     """The moves of the combination."""
 
     def __init__(self, parts: list[Part], when: Formula, accept: str) -> None:

@@ -126,9 +126,8 @@ class Tabular(BuiltInAgent):
 
     defaults = TABULAR_DEFAULTS
     ranges = dict.fromkeys(
-        ("learning_rate", "epsilon", "epsilon_decay", "epsilon_least", "shaping_discount"),
-        UNIT_INTERVAL,
-    ) | dict.fromkeys(("shaping_scale", "shaping_shift", "option_pay"), ANY_NUMBER)
+        ("learning_rate", "epsilon", "epsilon_decay", "epsilon_least"), UNIT_INTERVAL
+    )
 
     episodes: int = FROM_TASK
     """Training episodes."""
@@ -178,10 +177,11 @@ class QLearning(Tabular):
     """
 
     name = "q"
+    ranges = {"shaping_discount": UNIT_INTERVAL}
 
     updates_per_episode: int | None = None
-    """Updates after which an episode is truncated (instead of the paper's wall-clock limit;
-    default: never)."""
+    """Updates after which an episode is truncated (default: never). It replaces the paper's
+    wall-clock limit."""
     shaping: str = "none"
     """Reward shaping. `machine`: γΦ(after) - Φ(before) is added to each step's reward, where Φ is
     the value of the configuration if every label could be chosen. `emitted`: the same, with the
@@ -227,9 +227,9 @@ class CountingQ(QLearning):
 
     k: int | str = FULL
     operations_per_episode: int | None = None
-    """Moves of the automaton, real or counterfactual, after which an episode is truncated (instead
-    of the paper's wall-clock limit; default: 30,000 if the automaton simulates a stack,
-    otherwise never)."""
+    """Moves of the automaton, real or counterfactual, after which an episode is truncated (default:
+    30,000 if the automaton simulates a stack, otherwise never). It replaces the paper's
+    wall-clock limit."""
 
     def defaults_for(self, task: Task) -> Settings:
         defaults = super().defaults_for(task)

@@ -2,7 +2,8 @@
 
 An evaluation is a number of episodes without exploration. `curve.csv` has one line per episode:
 the training episodes and environment steps before the evaluation, the number of the episode, its
-return and length, and the last machine state. Every policy acts in `task.env(k=…)`.
+return and length, and the last machine state. Policies act in
+`task.env`, networks also in parallel in JAX.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class ThirdPartyAgent:
     """A third-party agent, and its length of training."""
 
     deep: ClassVar[bool] = False
-    """Like a table, it is a job of its own."""
+    """Each run is trained separately, as for tables."""
 
     agent: Agent
     episodes: int | None = None
@@ -211,9 +211,9 @@ class ThirdPartyAgent:
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
     identity: JsonObject = field(init=False, compare=False)
-    """The class with a hash of its source, and the fields.
+    """The class, a hash of its source, and its fields.
 
-    It is kept because another process can see another source.
+    Computed once, because another process may import a different source.
     """
 
     def __post_init__(self) -> None:

@@ -57,11 +57,9 @@ class Replay:
         return "\n\n".join(self.screens)
 
     def _repr_html_(self) -> str:
-        """One picture at a time, chosen with a slider, and all moments as text in a fold.
+        """A slider over the pictures, and all moments as text that can be folded out.
 
-        It needs no kernel.
-
-        Without scripts, the first picture and the fold are shown.
+        It needs no running kernel. Without JavaScript only the first picture is shown.
         """
         from pdrm.drawing.markup import html, listing, slides
         from pdrm.drawing.render import encode_png

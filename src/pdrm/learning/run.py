@@ -494,7 +494,7 @@ def train(
     Args:
         task: A `Task`, or its domain, the name of a domain, or a file.
         agent: Settings such as `CpRM(k=1)`, a name such as "cprm", or your own agent (default:
-            Q-learning, or PPO in WaterWorld).
+            Q-learning in finite domains, otherwise PPO).
         machine: A machine to use instead of the task's, as for `Task`.
         success: The machine states that mean success, as for `Task`.
         seed: The seed of the run.

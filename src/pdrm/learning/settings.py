@@ -39,7 +39,7 @@ SOURCE = "source"
 LENGTHS = {"episodes": "episodes", "timesteps": "total_timesteps"}
 """The units of training, and the settings for its length."""
 EVALUATIONS_PER_RUN = 20
-"""The default number of evaluations in training."""
+"""The number of evaluations in training if `test_every` is None."""
 Settings = dict[str, Any]
 """Values of settings by name."""
 JsonObject = dict[str, Any]
@@ -91,8 +91,8 @@ class BuiltInAgent(ABC):
     discount: float = FROM_TASK
     """γ"""
     test_every: int = FROM_TASK
-    """Training between two evaluations, in episodes or steps (default: a twentieth of the
-    total)."""
+    """Training between two evaluations, in episodes or steps (default: usually 100 episodes; for
+    networks a twentieth of the total)."""
     test_episodes: int = 10
     """Episodes without exploration per evaluation."""
 

@@ -262,7 +262,7 @@ class RewardLoop(NamedTuple):
     moves: tuple[HeadMove, HeadMove]
     reward: float
     left: TopSymbols
-    """The symbols in place of the original top, which is on top again."""
+    """The symbols that replace the original top. The first equals it."""
 
     @property
     def word(self) -> str:

@@ -230,7 +230,7 @@ def otherwise_at(
     return [(machine.otherwise, labels)] if labels and state not in machine.final else []
 
 
-# --- Names, header and rewards
+# --- Names and header
 
 
 def _find_faults(machine: AnyKind) -> Iterator[PdrmError]:

@@ -163,7 +163,7 @@ class PushdownRewardMachine(PushdownRules):
     ) -> Iterator[tuple[str, list[LabelledRule]]]:
         """Yield the rules that can apply on the empty stack, and at each top that rules name.
 
-        One more top stands for all that no rule names.
+        Tops that no rule names behave alike, so only one of them is checked.
         """
         named_tops = {labelled.rule.top for labelled in rules}
         tops = sorted(self.stack, key=lambda top: top not in named_tops)

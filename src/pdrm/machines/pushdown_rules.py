@@ -18,7 +18,8 @@ class PushdownRules(Machine[Transition, Configuration, Step]):
 
     @cached_property
     def is_reward_machine(self) -> bool:
-        """True if no rule looks at the stack or changes it (Section 2).
+        """True if the stack has no symbol but the bottom, and no rule looks at it, changes it or is
+        silent (Section 2).
 
         Such a machine is written without a stack.
         """

@@ -32,7 +32,7 @@ Integers = npt.NDArray[np.int32]
 Rewards = npt.NDArray[np.float64]
 
 NO_MOVE = -1
-"""No rule applies. In `move` also for a final state."""
+"""No rule applies or, in `move`, the state is final."""
 
 BEGIN = 0
 """The first move of an episode: pushes the bottom symbol and goes to the start with reward 0."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pdrm.learning.agents import CountingCQL, CountingQ, CpRM, Hierarchical, QLearning, Tabular
+from pdrm.learning.settings import ANY_NUMBER
+
+SHAPING_RANGES = dict.fromkeys(("shaping_scale", "shaping_shift"), ANY_NUMBER)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -25,6 +28,8 @@ class PaperTabular(Tabular):
 class PaperQLearning(QLearning, PaperTabular):
     """Q-learning for readings of the paper."""
 
+    ranges = SHAPING_RANGES
+
     shaping_scale: float = 1.0
     """The factor of Φ; -1 is the sign in Toro Icarte's code."""
     shaping_shift: float = 0.0
@@ -34,6 +39,8 @@ class PaperQLearning(QLearning, PaperTabular):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperCpRM(CpRM, PaperTabular):
     """CpRM for readings of the paper."""
+
+    ranges = SHAPING_RANGES
 
     shaping_scale: float = 1.0
     """As for `PaperQLearning`."""
@@ -58,6 +65,8 @@ class PaperCountingCQL(CountingCQL, PaperTabular):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperHierarchical(Hierarchical):
     """The hierarchical agent for readings of the paper."""
+
+    ranges = {"option_pay": ANY_NUMBER}
 
     option_pay: float = 1.0
     """The factor of the rewards of machine and environment for options; 0 leaves only r⁺."""

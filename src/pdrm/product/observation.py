@@ -106,10 +106,12 @@ class Window:
     ) -> None:
         self.whole = isinstance(view, FullStack)
         slots = view.k if isinstance(view, TopK) else depth
-        superfluous = isinstance(view, TopK) and depth is not None
+        superfluous = not self.whole and depth is not None
         if superfluous or type(slots) is not int or slots < self.whole:
             fault = f"k is {view}, and `depth` {depth!r}"
-            fix = 'a full stack, and only that, needs a maximum height: k="full", depth=32'
+            fix = "leave `depth` out: it is the maximum height of a full stack"
+            if self.whole:
+                fix = "a full stack needs a maximum height, such as depth=32"
             raise BadSetting(fault, fix=fix)
         self.slots = slots
         self.machine = machine

@@ -32,7 +32,7 @@ from pdrm.product.explore_kernel import Potentials
 MAX_SWEEPS = 1_000
 """Maximum sweeps over the operators. A sweep extends runs to a pop by one nested push."""
 MAX_LINES = 64
-"""Maximum lines of one exit. Of more, the ones with the fewest steps are kept: V gets lower."""
+"""Maximum lines of one exit. If there are more, the longest are dropped, which lowers V."""
 ROUNDING = 1e-12
 """Relative improvement below which a line or an edge is ignored."""
 NEGLIGIBLE = 1e-18
@@ -100,13 +100,13 @@ class Potential:
         self.operators = operators
         self._states = {u: number for number, u in enumerate((*machine.states, *machine.final))}
         self._symbols = {z: number for number, z in enumerate(machine.stack, start=1)}
-        self._undo = 1.0 / shaping.value_discount if shaping.value_discount > 0 else 0.0
-        self.factor = float(shaping.scale) * self._undo
+        self._inverse_discount = 1.0 / shaping.value_discount if shaping.value_discount > 0 else 0.0
+        self.factor = float(shaping.scale) * self._inverse_discount
         """Φ = factor * γV + shift."""
 
     def value(self, state: str, stack: Stack) -> float:
         """V: the value of a configuration if the agent could choose the labels."""
-        return float(self._undo * self.find_values(stack)[self._states[state]])
+        return float(self._inverse_discount * self.find_values(stack)[self._states[state]])
 
     def potential(self, state: str, stack: Stack) -> float:
         """Φ before the end of an episode."""

@@ -1,7 +1,7 @@
 """Warnings about a task: the machine rewards the wrong behaviour in this domain.
 
-Unreachable final states are found exactly, by reachability of the domain with the machine. Only
-rewarding loops of two deterministic steps are searched for (`machines/findings`).
+Unreachable final states are found exactly, by reachability of the domain with the machine. Of
+rewarding loops, only those of two deterministic steps are found (`machines/findings`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pdrm.machines.reach import saturate
 from pdrm.machines.transitions import TopSymbols
 from pdrm.task import Task, largest_reward
 
-MAX_NODES = 20_000
+MAX_HEADS = 20_000
 """Maximum number of explored heads. For larger tasks, unreachable states are not reported."""
 
 
@@ -63,7 +63,7 @@ def inspect_task(task: Task) -> list[Finding]:
     except CannotTranslate:
         return findings
     explored = _explore_heads(task.domain, machine)
-    complete = len(explored) < MAX_NODES
+    complete = len(explored) < MAX_HEADS
     if complete:
         reached = {state for (_, state), _ in explored}
         missing = [state for state in task.success if state not in reached]
@@ -128,11 +128,11 @@ _Explored = dict[_Head, _Actions]
 
 
 def _explore_heads(domain: FiniteDomain, machine: PushdownRewardMachine) -> _Explored:
-    """The actions at every reachable head of a task, up to MAX_NODES heads."""
+    """The actions at every reachable head of a task, up to MAX_HEADS heads."""
     explored: _Explored = {}
 
     def successors(head: _Head) -> list[tuple[tuple[int, str], TopSymbols]]:
-        if len(explored) == MAX_NODES:
+        if len(explored) == MAX_HEADS:
             return []
         explored[head] = _list_actions(domain, machine, head)
         moves = [move for outcomes in explored[head] for move in outcomes if move]

@@ -71,12 +71,12 @@ EnvFunction = Callable[[], AnyEnv]
 Remember = Callable[[AnyEnv], Any]
 RESET_RETURNS = ("observation", "info")
 STEP_RETURNS = ("observation", "reward", "terminated", "truncated", "info")
-ENDED_EARLY = 10
+EARLY_ENDS_BEFORE_WARNING = 10
 """Warn (W0617) after this many episodes that the environment ended with a reward before the
 machine finished."""
 MIN_PIXELS = 36
 """Minimum height and width of an image for the convolutions of Stable-Baselines3's networks."""
-LONG = 10_000
+MAX_VECTOR_LENGTH = 10_000
 """Length of a vector above which it is probably an image."""
 
 
@@ -227,7 +227,7 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         record = self._record(machine_reward, weighted, env_reward, ended, label)
         self._running = not (final or ended)
         if final:
-            self._ended_early = ENDED_EARLY  # stop counting
+            self._ended_early = EARLY_ENDS_BEFORE_WARNING  # stop counting
         elif ended:
             self._count_early_end(env_reward)
         full_info = {**info, "machine": record}
@@ -300,9 +300,9 @@ class MachineEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if env_reward <= 0 or not self._final:
             return
         self._ended_early += 1
-        if self._ended_early == ENDED_EARLY:
+        if self._ended_early == EARLY_ENDS_BEFORE_WARNING:
             message = (
-                f"the environment ended {ENDED_EARLY} episodes with a reward before machine "
+                f"the environment ended {EARLY_ENDS_BEFORE_WARNING} episodes with a reward before machine "
                 f"`{self.machine.name}` was in a final state; with ignore_end=True they continue, "
                 "if the environment can be stepped further"
             )
@@ -562,7 +562,11 @@ def _warn_of_images(space: gymnasium.Space[Any]) -> None:
                     "flatten=True, or keys=[…] without it"
                 )
                 warn_caller(TaskWarning(Finding("W0611", message)))
-    if isinstance(space, gymnasium.spaces.Box) and len(space.shape) == 1 and space.shape[0] > LONG:
+    if (
+        isinstance(space, gymnasium.spaces.Box)
+        and len(space.shape) == 1
+        and space.shape[0] > MAX_VECTOR_LENGTH
+    ):
         message = (
             f"an observation is a vector of {space.shape[0]:,} numbers; leave `flatten` out, or "
             "make images smaller first"

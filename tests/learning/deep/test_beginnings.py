@@ -74,7 +74,7 @@ def test_an_episode_that_cannot_begin_is_an_error_in_training_and_in_tests(rules
         runs.iterate(1)
 
 
-def test_an_episode_that_begins_anew_so_is_one_too():
+def test_an_episode_that_restarts_in_this_way_is_one_too():
     """Two starts with one unreadable label: the first episodes start, a later one does not."""
     where = from_arrays(
         "d",

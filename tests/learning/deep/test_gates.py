@@ -109,8 +109,8 @@ def test_dqn_reaches_values_known_by_hand():
 
 
 def solved_by(steps, imagined, enough=6):
-    """The number of six seeds that have solved an evaluation within so many steps, or by the
-    time so many have."""
+    """The number of six seeds that have solved an evaluation within these steps, or by the
+    time that `enough` have."""
     training = trained("dqn", errand(), 6, 0, **DEEP_Q, discount=0.95, counterfactuals=imagined)
     solved = np.zeros(6, np.bool_)
     while training.timesteps < steps and solved.sum() < enough:

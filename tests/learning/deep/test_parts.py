@@ -157,7 +157,7 @@ def whole(tmp_path_factory):
     return folder, told
 
 
-def test_a_watch_is_told_of_every_test(whole):
+def test_a_watch_is_called_after_every_evaluation(whole):
     folder, told = whole
     assert [status.done for status in told] == [128, 128, 256, 256, 384, 384]
     assert {status.total for status in told} == {384}
@@ -206,7 +206,7 @@ def stopped(tmp_path_factory):
     return folder
 
 
-def test_runs_that_were_stopped_go_on_to_the_same_end(stopped, whole, tmp_path):
+def test_interrupted_runs_resume_to_the_same_end(stopped, whole, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     train_batch(*runs(tmp_path))
     for file in (
@@ -231,7 +231,7 @@ def test_a_scale_that_is_left_to_the_task_is_settled_for_every_run_of_a_batch():
     assert training.numbers["reward_scale"].tolist() == pytest.approx([0.5, 1e-4, 1e-4])
 
 
-def test_runs_of_one_batch_whose_checkpoints_differ_go_on_each_from_its_own(stopped, tmp_path):
+def test_runs_of_a_batch_resume_from_their_own_checkpoints(stopped, tmp_path):
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     (tmp_path / "1" / CHECKPOINT).unlink()
     told = []

@@ -147,7 +147,7 @@ class TabularLearner(BuiltInLearner):
                 self._learn_timed_episode(seconds)
 
     def _learn_timed_episode(self, seconds: float) -> None:
-        """Train for one episode of at most so many seconds."""
+        """Train for one episode of at most this many seconds."""
         progress = self.progress
         progress["late"] = 0
         progress["updates"] = 0

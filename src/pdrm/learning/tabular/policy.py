@@ -54,7 +54,7 @@ def number_state(state: Any, domain: FiniteDomain | None) -> int:
         except UnknownConfiguration as error:
             raise WrongPolicy(error.message, fix=error.fix) from None
     if isinstance(state, bool) or not isinstance(state, int | np.integer) or state < 0:
-        fault = f"{str(state)[:60]} is not the number of a state, and this policy has no domain with names of states"
+        fault = f"{str(state)[:60]} is not the number of a state, and the policy was loaded without its domain, so names are unknown"
         fix = "give a number, or the domain: pdrm.learning.load_policy(path, domain)"
         raise WrongPolicy(fault, fix=fix)
     return int(state)

@@ -3,10 +3,11 @@ respect to it.
 
 Each transition is recorded once and backed up for every machine state and top symbol
 (`WholeStack.note`), so one step teaches about stacks of all heights. Training is optimistic: the
-agent follows known transitions to an untried action (`seek_kernel`). In every fourth episode
-that is the nearest one, otherwise the one with the highest return on the path, with and without
-discount in turn. Actions that would end the episode, to judge by their labels in other states,
-come last. If no untried action can be reached, the agent acts greedily, as in evaluations.
+agent follows known transitions to an untried action (`seek_kernel`). From episode to episode, the
+action is in turn the nearest one, and the one with the highest discounted, undiscounted and again
+discounted return on the way. Actions that probably end the episode, judging by their labels in
+other states, are tried last. If no untried action can be reached, the agent acts greedily, as in
+evaluations.
 
 The transitions and the machine determine the operators (`analysis/whole_stack`), so only
 transitions are saved. A loaded policy solves the operators when it first acts.

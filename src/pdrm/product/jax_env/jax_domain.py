@@ -1,10 +1,8 @@
 """Labelled MDPs in JAX: finite domains, WaterWorld and a user's `JaxWorld` as pure functions.
 
 The functions have no batch axis; the learners vmap them. Inside compiled loops a random key is a
-32-bit integer, and random numbers are hashes of the key and their position. These few integer
-operations are fused with the code around them, while JAX's own generator would be a separate kernel
-on a GPU. The hash, also for new keys, is Wellons' `triple32`. Elsewhere `jax.random.key(key)` is
-used.
+32-bit integer, and random numbers are hashes of the key and their position (`hash_word`). Elsewhere
+`jax.random.key(key)` is used.
 """
 
 from __future__ import annotations
@@ -35,7 +33,11 @@ STRIDE = 0x9E3779B9
 
 
 def hash_word(word: jax.Array) -> jax.Array:
-    """Hash a 32-bit word. The hash is a bijection."""
+    """Hash a 32-bit word by Wellons' `triple32`, a bijection.
+
+    These few integer operations are fused with the code around them, while JAX's own generator
+    would be a separate kernel on a GPU.
+    """
     word = (word ^ (word >> 17)) * jnp.uint32(0xED5AD4BB)
     word = (word ^ (word >> 11)) * jnp.uint32(0xAC4C1B51)
     word = (word ^ (word >> 15)) * jnp.uint32(0x31848BAB)
