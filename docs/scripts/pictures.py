@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,16 +14,26 @@ from docs.scripts.concepts.labels import labels_plot
 from docs.scripts.concepts.product import product_plot
 from docs.scripts.concepts.run import run_plot
 from docs.scripts.concepts.views import views_plot
+from docs.scripts.water import water_plot
 from pdrm.drawing.plots import episode_plot, plot_bytes, study_plot, witness_plot
 
-IMAGES = Path(__file__).parent.parent / "images"
+DOCS = Path(__file__).parent.parent
+IMAGES = DOCS / "images"
+README = DOCS.parent / "README.md"
+
+
+def readme_machine() -> pdrm.PushdownRewardMachine:
+    """The machine of the README's own task."""
+    found = re.search(r'pdrm\.parse\("""(.+?)"""\)', README.read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    return pdrm.parse(found[1], "letter")
 
 
 def main() -> None:
     """Draw every picture."""
     rows = (formulas.TRACE, formulas.rows(formulas.FUTURE), formulas.rows(formulas.PAST))
     machines = {
-        "letter": pdrm.catalogue("letter"),
+        "letter": readme_machine(),
         "trace": shown.MACHINE.run("d d+t u u+x"),
         "concept-machine": shown.MACHINE,
         "concept-formula": formulas.task(),
@@ -40,6 +51,10 @@ def main() -> None:
         "witness-maze-5x5": witness_plot(*shown.witness(k=2)),
         "concept-counterfactual": counterfactual_plot(*shown.counterfactuals(steps=6)),
         "concept-formulas": formulas.formulas_plot(*rows),
+        "water-printed": water_plot("water"),
+        "water-tuned": water_plot("water-tuned"),
+        "water-strict": water_plot("water-strict"),
+        "water-off-policy": water_plot("water-off-policy"),
         "concept-curves": study_plot([[curves.to_plot() for curves in shown.trained()]]),
     }
     for name, figure in figures.items():

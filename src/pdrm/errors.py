@@ -550,7 +550,7 @@ class NotRecorded(PdrmError, code="E1104"):
 
 
 def explanations() -> dict[str, tuple[str, str]]:
-    """Code -> (title, explanation) of every error and warning.
+    """The title and explanation of every code.
 
     >>> explanations()["E0301"][0]
     'nondeterministic'

@@ -24,7 +24,12 @@ def test_the_study_of_the_page_runs(pdrm, tmp_path):
         assert (run / name).exists()
 
 
-DQN = 'agent = "dqn", k = 1, settings = { total_timesteps = 16384,'
+DQN = """agent = "dqn"
+k     = 1
+
+[panels.agents.settings]
+total_timesteps        = 16384
+"""
 
 
 def test_tables_and_networks_in_one_study(pdrm, tmp_path):

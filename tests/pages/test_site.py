@@ -12,6 +12,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from pdrm.errors import explanations
+
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "zensical.toml"
 
@@ -76,6 +78,11 @@ def test_links_exist_and_nothing_external_is_loaded(site):
             file, _, anchor = target.partition("#")
             assert (site / unquote(file or name)).exists(), (name, target)
             assert not anchor or unquote(anchor) in pages[file or name].anchors, (name, target)
+
+
+def test_every_code_is_explained(site):
+    page = Page((site / "errors.html").read_text())
+    assert explanations().keys() <= page.anchors
 
 
 def test_formulas_need_no_script(site):

@@ -66,7 +66,7 @@ def test_the_docs_show_the_recordings():
             continue
         steps, achieved = (
             f"{curves.at[-1] / 1e6:.0f} M",
-            f"{100 * curves.final_success.mean():.0f} %",
+            f"{100 * curves.final_success.mean():.0f}%",
         )
         length = f"{curves.steps[:, -1].mean():,.0f}"
         cells = (panel.task.name, line.name, steps, f"{curves.final_median:,.0f}", achieved, length)

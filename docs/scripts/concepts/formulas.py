@@ -30,18 +30,15 @@ def task() -> pdrm.PushdownRewardMachine:
 PAIRS = """name pairs
 events    open close
 exclusive open close
-stack     # open
+stack     # o
 start     u
 otherwise stay 0
-final     done
+final     v
 
-u -> u    : open,  z / open z,  0
-u -> v    : close, open / eps,  0
-v -> v    : open,  z / open z,  0
-v -> v    : close, open / eps,  0
-v -> done : eps,   # / #,       1
+u -> u : open,  # / o #, 0
+u -> v : close, o / eps, 1
 """
-"""Close every bracket once."""
+"""Open a bracket and close it."""
 
 
 def combination() -> pdrm.PushdownRewardMachine:

@@ -67,11 +67,10 @@ def verify(
         task: The task or its domain (default: the domain named in the certificate).
         machine: The machine (default: the domain's, or the one named in the certificate).
 
-    Example:
-        >>> from pdrm.analysis.k_search import check_k
-        >>> proof = check_k("paint", k=[5]).certificate(5, "start")
-        >>> verify(proof).startswith("a 5-policy loses at most")
-        True
+    >>> from pdrm.analysis.k_search import check_k
+    >>> proof = check_k("paint", k=[5]).certificate(5, "start")
+    >>> verify(proof).startswith("a 5-policy loses at most")
+    True
     """
     folder = Path()
     if not isinstance(certificate, Certificate):

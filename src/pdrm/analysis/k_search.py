@@ -270,10 +270,9 @@ def check_k(
             returned.
         progress: Show progress (default: on a terminal and in a notebook).
 
-    Example:
-        >>> report = check_k("paint")
-        >>> report.k, report.witness(4)[1].actions
-        (5, ('ask_5',))
+    >>> report = check_k("paint")
+    >>> report.k, report.witness(4)[1].actions
+    (5, ('ask_5',))
     """
     chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
     if from_ not in (None, "start"):

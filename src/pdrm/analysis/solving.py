@@ -359,11 +359,10 @@ def solve(
         precision: The error to aim at, as a share of the largest value.
         seconds: The time limit, after which `OutOfTime` is raised (None for no limit).
 
-    Example:
-        >>> solution = solve("paint", discount=0.9)
-        >>> stack = ("stain", "stain", "#")
-        >>> round(solution.value(0, "ask", stack), 9), solution.actions(0, "ask", stack)
-        (-0.666666667, ('ask_2',))
+    >>> solution = solve("paint", discount=0.9)
+    >>> stack = ("stain", "stain", "#")
+    >>> round(solution.value(0, "ask", stack), 9), solution.actions(0, "ask", stack)
+    (-0.666666667, ('ask_2',))
     """
     chosen = task if isinstance(task, Task) and machine is None else Task(task, machine)
     warn_of_tasks(chosen)

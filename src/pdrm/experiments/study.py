@@ -190,7 +190,7 @@ class Study:
         *,
         progress: bool | None = None,
     ) -> Results:
-        """Do the missing runs in `folder`/runs, and write `folder`/curves.csv and summary.csv.
+        """Do the missing runs in `folder/runs`, and write `folder/curves.csv` and `summary.csv`.
 
         Args:
             folder: The output folder (default: the study's name). Several studies can share a
@@ -371,7 +371,7 @@ def run_study(
     *,
     progress: bool | None = None,
 ) -> Results:
-    """Do the missing runs in `folder`/runs, and write `folder`/curves.csv and summary.csv.
+    """Do the missing runs in `folder/runs`, and write `folder/curves.csv` and `summary.csv`.
 
     Errors in a panel or a line are raised before anything runs. If a run fails, the others
     continue, and the result lists it in `failures`. `NotRecorded` if all runs fail.

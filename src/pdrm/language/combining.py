@@ -68,13 +68,12 @@ def combine(
             possible.
         name: The name of the combination.
 
-    Example:
-        >>> import pdrm
-        >>> once = pdrm.from_ltlf("F b", events=["a", "b"], reward=10, name="once")
-        >>> both = combine([once, pdrm.from_regex('"a" "a"', name="twice")], weights={"twice": 0.5})
-        >>> run = both.run([{"a"}, {"b"}, {"a"}])
-        >>> run.accepted, run.reward
-        (True, 10.5)
+    >>> import pdrm
+    >>> once = pdrm.from_ltlf("F b", events=["a", "b"], reward=10, name="once")
+    >>> both = combine([once, pdrm.from_regex('"a" "a"', name="twice")], weights={"twice": 0.5})
+    >>> run = both.run([{"a"}, {"b"}, {"a"}])
+    >>> run.accepted, run.reward
+    (True, 10.5)
     """
     if not isinstance(parts, Iterable) or not isinstance(when, str):
         raise WrongKind(

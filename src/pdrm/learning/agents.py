@@ -132,7 +132,7 @@ class Tabular(BuiltInAgent):
     episodes: int = FROM_TASK
     """Training episodes."""
     learning_rate: float = FROM_TASK
-    """α"""
+    """The learning rate α."""
     epsilon: float = FROM_TASK
     """Initial ε: the share of random actions."""
     epsilon_decay: float = FROM_TASK

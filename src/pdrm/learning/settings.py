@@ -89,7 +89,7 @@ class BuiltInAgent(ABC):
     """Stack symbols that the policy sees: 0, 1, 2, … or `full`. For deep agents also `none`:
     nothing of the machine."""
     discount: float = FROM_TASK
-    """γ"""
+    """The discount γ."""
     test_every: int = FROM_TASK
     """Training between two evaluations, in episodes or steps (default: usually 100 episodes; for
     networks a twentieth of the total)."""

@@ -48,7 +48,7 @@ from pdrm.machines.transitions import (
 
 @dataclass(frozen=True, repr=False)
 class PushdownRewardMachine(PushdownRules):
-    """⟨U, u₀, F, Σ, Γ, Z, δ_u, δ_r⟩: `stack` is Γ with Z first, `transitions` are δ_u and δ_r.
+    """⟨U, u₀, F, Σ, Γ, Z, δᵤ, δᵣ⟩: `stack` is Γ with Z first, `transitions` are δᵤ and δᵣ.
 
     `states` is optional. The default is the start and the source of every rule, in their order.
 

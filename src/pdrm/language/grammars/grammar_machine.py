@@ -75,12 +75,11 @@ def from_grammar(
         exclusive: Groups of events of which a label contains at most one (default: one group of
             all).
 
-    Example:
-        >>> from pdrm.language import parse_word
-        >>> machine = from_grammar('start: pair*\npair: "open" pair* "close"', accept="end")
-        >>> words = "open open close close end", "open close close end"
-        >>> [machine.run(parse_word(word)).accepted for word in words]
-        [True, False]
+    >>> from pdrm.language import parse_word
+    >>> machine = from_grammar('start: pair*\npair: "open" pair* "close"', accept="end")
+    >>> words = "open open close close end", "open close close end"
+    >>> [machine.run(parse_word(word)).accepted for word in words]
+    [True, False]
     """
     options = TaskOptions(accept, reward, fail, step, complete or {}, events, exclusive)
     return build(read_task_text(text, "<grammar>", "grammar", name, options))

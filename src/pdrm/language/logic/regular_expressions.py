@@ -52,11 +52,10 @@ def from_regex(
         exclusive: Groups of events of which a label contains at most one (default: one group of
             all).
 
-    Example:
-        >>> from pdrm.language import parse_word
-        >>> machine = from_regex('"a" ("b" | "c")* "d"')
-        >>> [machine.run(parse_word(word)).accepted for word in ("a d", "a b c d", "a b", "b a d")]
-        [True, True, False, False]
+    >>> from pdrm.language import parse_word
+    >>> machine = from_regex('"a" ("b" | "c")* "d"')
+    >>> [machine.run(parse_word(word)).accepted for word in ("a d", "a b c d", "a b", "b a d")]
+    [True, True, False, False]
     """
     options = TaskOptions(accept, reward, fail, step, {}, events, exclusive)
     return build(read_task_text(expression, "<regex>", "regex", name, options))

@@ -58,12 +58,11 @@ def from_ltlf(
         exclusive: Groups of events of which a label contains at most one.
         name: The name of the machine.
 
-    Example:
-        >>> machine = from_ltlf("F(a & X F b)", events=["a", "b"])
-        >>> machine.run([{"a"}, set(), {"b"}]).accepted, machine.run([{"b"}, {"a"}]).accepted
-        (True, False)
-        >>> print(*(rule.plain_text for rule in machine.transitions), sep="; ")
-        u0 -> u1 : a, 0; u1 -> done : b, 1
+    >>> machine = from_ltlf("F(a & X F b)", events=["a", "b"])
+    >>> machine.run([{"a"}, set(), {"b"}]).accepted, machine.run([{"b"}, {"a"}]).accepted
+    (True, False)
+    >>> print(*(rule.plain_text for rule in machine.transitions), sep="; ")
+    u0 -> u1 : a, 0; u1 -> done : b, 1
     """
     options = TaskOptions(accept, reward, fail, step, {}, events or (), exclusive)
     return build(TaskText(name, options, tuple(split_lines(formula, FORMULA)), {}, FORMULA))
