@@ -59,8 +59,7 @@ MAX_SHOWN = 20
 COMPARISON_SECONDS = 3.0
 """The time limit for the optimal value with which learnt returns are compared."""
 MAX_COMPARISON_STATES = 20_000
-COMPARISON_ERROR = 1e-6
-"""The same for stochastic tasks: states of the product, and the relative error of the value."""
+"""The limit of reachable configurations for that, in stochastic tasks."""
 
 
 class SolvedStart(NamedTuple):
@@ -368,27 +367,24 @@ def solve(
     warn_of_tasks(chosen)
     compile_solver()
     gamma = chosen.discount if discount is None else discount
-    try:
-        return find_solution(chosen, gamma, precision, seconds)
-    except StochasticMoves:
-        solution = solve_product(chosen, gamma, precision, seconds, MAX_STATES)
-        if solution is None:
-            raise
-        return solution
+    return find_any_solution(chosen, gamma, precision, seconds, MAX_STATES)
 
 
-def solve_product(
+def find_any_solution(
     task: Task, discount: float, precision: float, seconds: float | None, max_states: int
-) -> Solution | None:
-    """Solve a task by its reachable configurations, or return None if there are too many."""
-    deadline = Deadline(seconds)
-    product = FiniteProduct(task.finite, task.pushdown)
-    while product.frontier.size and len(product) <= max_states:
-        if deadline.over:
-            raise _out_of_time(task, seconds)
-        product.explore(max_states=min(max_states, 2 * len(product)))
-    if product.frontier.size:
-        return None
+) -> Solution:
+    """Solve a task by its operators, or a stochastic task by its reachable configurations."""
+    try:
+        return find_solution(task, discount, precision, seconds)
+    except StochasticMoves:
+        deadline = Deadline(seconds)
+        product = FiniteProduct(task.finite, task.pushdown)
+        while product.frontier.size and len(product) <= max_states:
+            if deadline.over:
+                raise _out_of_time(task, seconds) from None
+            product.explore(max_states=min(max_states, 2 * len(product)))
+        if product.frontier.size:
+            raise
     solution = Solution(task, discount, SolvedProduct(product, discount, precision, deadline))
     if deadline.over and solution.error > MAX_RELATIVE_ERROR * solution._largest_value:
         raise _out_of_time(task, seconds)
@@ -448,12 +444,9 @@ def find_optimal_value(task: Task, discount: float) -> float | None:
         return None
     try:
         compile_solver()  # slow, but only once
-        solution = find_solution(task, discount, seconds=COMPARISON_SECONDS)
-    except StochasticMoves:
-        found = solve_product(task, discount, PRECISION, COMPARISON_SECONDS, MAX_COMPARISON_STATES)
-        if found is None or found.error > COMPARISON_ERROR * max(1.0, abs(found.start_value)):
-            return None
-        solution = found
+        solution = find_any_solution(
+            task, discount, PRECISION, COMPARISON_SECONDS, MAX_COMPARISON_STATES
+        )
     except PdrmError:
         return None
     return solution.start_value
