@@ -14,17 +14,21 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import ClassVar
 
-from pdrm.task_warnings import WARNINGS
-from pdrm.task_warnings import EarlyAcceptance as EarlyAcceptance
-from pdrm.task_warnings import Finding as Finding
-from pdrm.task_warnings import NeverSucceeded as NeverSucceeded
-from pdrm.task_warnings import TaskWarning as TaskWarning
-from pdrm.task_warnings import warn_caller as warn_caller
-from pdrm.wording import Where as Where
-from pdrm.wording import did_you_mean as did_you_mean
-from pdrm.wording import format_message
-from pdrm.wording import name_alike as name_alike
-from pdrm.wording import suggest as suggest
+from pdrm.task_warnings import (
+    WARNINGS,
+    EarlyAcceptance as EarlyAcceptance,
+    Finding as Finding,
+    NeverSucceeded as NeverSucceeded,
+    TaskWarning as TaskWarning,
+    warn_caller as warn_caller,
+)
+from pdrm.wording import (
+    Where as Where,
+    did_you_mean as did_you_mean,
+    format_message,
+    name_alike as name_alike,
+    suggest as suggest,
+)
 
 
 class PdrmError(Exception):

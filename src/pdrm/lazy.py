@@ -53,6 +53,8 @@ NAMES_ELSEWHERE = {
     "lr": "use `learning_rate`",
     "epsilon": "use `exploration_initial_eps` for DQN",
     "steps": "use `total_timesteps` for networks, `episodes` for tables; of a run: run.curve.timesteps",
+    "episodes": "use `total_timesteps` for networks",
+    "total_timesteps": "use `episodes` for tables",
     "timesteps": "use `total_timesteps` for networks, `episodes` for tables",
     "n_episodes": "use `episodes` for tables, `total_timesteps` for networks",
     "num_envs": "use `n_envs`",

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pdrm.domains.domain_files import domain_bytes, find_domain
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.grids import parse_map_file
-from pdrm.domains.paper_domains import domain as paper_domain
-from pdrm.domains.paper_domains import names as paper_domains
+from pdrm.domains.paper_domains import domain as paper_domain, names as paper_domains
 from pdrm.domains.user_worlds import JaxWorld, Labels, LabelsAtReset, UserEnvironment
 from pdrm.domains.water import LABELS, SIDES, WaterWorld, water_world
 from pdrm.errors import (
@@ -168,7 +167,7 @@ class Task(Displayed):
         if isinstance(self.domain, FiniteDomain):
             return self.domain
         fault = f"this needs a finite domain, but `{self.name}` is continuous or has no transition table"
-        fix = 'pdrm.train(task, "ppo"), pdrm.SB3("PPO"), or your own agent on task.env()'
+        fix = 'train a network: `pdrm train` with `--agent ppo`, or pdrm.SB3("PPO") or your own agent in Python'
         raise DoesNotApply(fault, fix=fix)
 
     @property

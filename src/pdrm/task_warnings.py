@@ -118,7 +118,7 @@ class EarlyAcceptance(TaskWarning):
 
     >>> print(EarlyAcceptance())
     warning[W0605]: the task is done at the first label that makes it true, whatever follows
-      fix: add `accept end` (in Python, accept="end"), or use a formula that stays true
+      fix: add the line `accept end` (in Python, accept="end")
     """
 
     def __init__(self, where: Where | None = None, words: tuple[str, str] | None = None) -> None:
@@ -127,7 +127,7 @@ class EarlyAcceptance(TaskWarning):
         if words is not None:
             short, long = words
             message = f"the task is done after `{short}`; the longer word `{long}` is never read"
-        fix = 'add `accept end` (in Python, accept="end"), or use a formula that stays true'
+        fix = 'add the line `accept end` (in Python, accept="end")'
         super().__init__(Finding("W0605", message, where, fix))
 
 

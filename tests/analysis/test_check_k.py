@@ -262,4 +262,4 @@ def test_a_safer_k_is_named():
     report.answers.update({1: loses_nothing, 2: KAnswer(2, (0.0, 0.0), spread=(0.0, 0.0))})
     report.answers[1].regret = 0.0, 0.0
     assert report.recommended == 1
-    assert "if training fails, try k = 2" in str(report)
+    assert "try k = 2" in str(report)

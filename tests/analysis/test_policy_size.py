@@ -5,8 +5,7 @@ from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pdrm.analysis.reachable_rows import count_reachable, count_views, find_heads
 from pdrm.analysis.sizes import (

@@ -124,8 +124,35 @@ def test_stopped_before_any_result(pdrm, monkeypatch):
     outcome = pdrm("check-k", "maze-20x20", "--k", 1)
     assert outcome.code == 130
     assert "the optimal value is not known yet" in outcome.out
-    assert "<-" not in outcome.out
-    assert "not known   " in outcome.out
+    assert "nothing" not in outcome.out
+    assert "rows" not in outcome.out
+    assert "next:" not in outcome.err
+
+
+def test_a_k_without_a_policy_has_no_table(pdrm, monkeypatch):
+    """An interrupted search keeps what is proved and counts no rows that it did not find."""
+    from pdrm.analysis import k_search
+
+    def stop_at_two(values, k, *rest):
+        if k == 2:
+            raise KeyboardInterrupt
+        return bound_loss(values, k, *rest)
+
+    bound_loss = k_search.bound_loss
+    monkeypatch.setattr(k_search, "bound_loss", stop_at_two)
+    outcome = pdrm("check-k", "maze-5x5", "--k", "1,2")
+    assert outcome.code == 130
+    (row,) = [line for line in outcome.out.splitlines() if line.startswith("2 ")]
+    assert row.split()[-1] == "-"
+    assert "--k 1" in outcome.err
+
+
+@pytest.mark.parametrize("depth", [-1, 0])
+def test_a_depth_is_above_0(pdrm, depth):
+    outcome = pdrm("check-k", "maze-5x5", "--depth", depth)
+    assert outcome.code == 2
+    assert "E0801" in outcome.err
+    assert "`--depth`" in outcome.err
 
 
 def test_a_very_short_time_limit(pdrm):

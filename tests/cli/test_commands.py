@@ -108,6 +108,21 @@ def test_errors_exit_with_2_and_no_traceback(arguments, code, pdrm, tmp_path, mo
     assert not list(tmp_path.iterdir())
 
 
+def test_errors_name_options_as_they_are_typed(pdrm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for arguments, option in (
+        ("train letter --steps 100", "`--steps`"),
+        ("train echo --agent ppo --episodes 100", "`--steps`"),
+        ("check-k letter --from end", "`--from`"),
+        ("train letter --episodes 0", "`--episodes`"),
+        ("train letter --set test_episodes=0", "`test_episodes`"),
+    ):
+        outcome = pdrm(*arguments.split())
+        assert outcome.code == 2
+        assert option in outcome.err
+    assert "E0801" in pdrm("train", "letter", "--set", "learning_rate").err
+
+
 def test_unknown_commands_and_options_exit_with_2(pdrm):
     assert pdrm("chek", "letter").code == 2
     assert pdrm("check", "letter", "--nope").code == 2
@@ -150,8 +165,11 @@ def test_fmt_formats_in_place_and_keeps_comments(pdrm, tmp_path):
         catalogue_text("letter").replace(" -> ", "->").replace("u0->u0 : {A}, ", "u0->u0:{A},   ")
     )
     assert pdrm("fmt", file, "--check").code == 1
-    assert pdrm("fmt", file).code == 0
+    assert "unchanged" not in pdrm("fmt", file).out
     assert file.read_text() == catalogue_text("letter")
+    before = file.stat()
+    assert "unchanged" in pdrm("fmt", file).out
+    assert file.stat() == before
     assert pdrm("fmt", file, "--check").code == 0
 
 

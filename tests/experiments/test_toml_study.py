@@ -125,10 +125,10 @@ def test_a_python_file_sets_study(tmp_path):
         ('domain = "letter"', 'domain = "lettr"', 7, "lettr"),
         ('domain = "letter"', "", 6, "panels[1] has no `domain`"),
         ('agent = "q"', 'agent = "qq"', 12, "qq"),
-        ("seeds = [3, 5]", "seeds = 99999999999", 3, "the seeds are 99999999999"),
+        ("seeds = [3, 5]", "seeds = 99999999999", 3, "`seeds` is 99999999999"),
         ('machine = "task.pdrm"', 'machine = "letterr"', 22, "letterr"),
-        ("k = 1", "k = -1", 13, "k is -1"),
-        ("k = 1", 'k = "all"', 13, "k is 'all'"),
+        ("k = 1", "k = -1", 13, "`k` is -1"),
+        ("k = 1", 'k = "all"', 13, "`k` is 'all'"),
         ("k = 1", "k = 1.5", 13, "panels[1].agents[1].k is 1.5"),
         (
             "settings = { learning_rate = 0.5 }",
@@ -241,8 +241,8 @@ def test_huge_counts_and_values_that_are_not_numbers(folder):
     for text, why in [
         ("a" + ".a" * 5_000 + " = 1\n", "no such key"),
         ("# " + "x" * 2**18, "more than 262,144 bytes"),
-        (f"seeds = [1.5]\n{panel}", "the seeds are"),
-        (f"seeds = [true]\n{panel}", "the seeds are"),
+        (f"seeds = [1.5]\n{panel}", "`seeds` is"),
+        (f"seeds = [true]\n{panel}", "`seeds` is"),
         (f"{panel}k = '\u0661'", "non-negative integer"),
     ]:
         with pytest.raises(PdrmError, match=why) as caught:

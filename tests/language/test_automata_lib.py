@@ -5,8 +5,7 @@ import json
 
 import pytest
 from automata.pda.dpda import DPDA
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from pdrm.errors import EndlessSilentMoves, PdrmError
 from pdrm.language.loading import parse

@@ -39,7 +39,7 @@ def test_a_script_without_a_folder_leaves_what_was_learnt(tmp_path):
     ended = subprocess.run(
         [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    run = pdrm.Run.load(re.search(r'Run\.load\("(.*?)"\)', ended.stderr)[1])
+    run = pdrm.Run.load(re.search(r"saved in (.*?);", ended.stderr)[1])
     assert run.curve.at.tolist() == [100]
     shutil.rmtree(run.folder.parent)
     with pytest.raises(pdrm.PdrmError):

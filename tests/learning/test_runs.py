@@ -353,9 +353,9 @@ def test_a_table_that_never_succeeds_says_what_to_try():
     letter = Task("letter")
     with pytest.warns(NeverSucceeded, match=r"ended in `home`.*\(agent `q`, seed 0\)"):
         runs = train("maze-10x10", "q", k=0, episodes=300, seeds=2)
-    assert "CpRM" in runs[0].warning.fix
+    assert "cprm" in runs[0].warning.fix
     assert "check_k" in runs[0].warning.fix
     assert train("maze-10x10", "q", k=0, episodes=200).warning is None
     assert train(letter, CpRM(k=1, episodes=2_000)).warning is None
     for agent in (CpRM(k="full"), Summary(), CountingCQL()):
-        assert advise(letter, agent.resolved(letter)).startswith("train longer")
+        assert advise(letter, agent.resolved(letter)).startswith("more training")

@@ -16,8 +16,7 @@ from pdrm.language.draft import DraftMove
 from pdrm.language.grammars import conflicts
 from pdrm.language.logic import acceptors, regular_expressions, temporal_formulas
 from pdrm.language.source import Line
-from pdrm.learning.tabular import learner
-from pdrm.learning.tabular import rows_kernel as tables
+from pdrm.learning.tabular import learner, rows_kernel as tables
 from pdrm.learning.tabular.hierarchical import ReadableHierarchical
 from pdrm.learning.tabular.q_learning import ReadableQLearning
 from pdrm.machines import findings
@@ -26,8 +25,7 @@ from pdrm.machines.guards import ALWAYS
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.machines.tables import LazyTable
 from pdrm.machines.transitions import Otherwise
-from pdrm.product import explore_kernel
-from pdrm.product import shaping as potentials
+from pdrm.product import explore_kernel, shaping as potentials
 from pdrm.product.finite_kernel import FiniteProduct
 from pdrm.product.jax_env.jax_product import JaxMachine
 from pdrm.product.observation import TopK

@@ -128,7 +128,7 @@ def load_certificate(path: str | Path) -> Certificate:
         certificate = Certificate(**fields)
         demand(certificate.question in QUESTIONS, f"unknown question `{certificate.question}`")
     except MALFORMED:
-        fault = f"{path} is not a certificate: a field is missing, unknown or of another type"
+        fault = f"{path} is not a certificate: not JSON, or a field is missing, unknown or of another type"
         raise BadCertificate(fault, fix=AGAIN) from None
     return certificate
 

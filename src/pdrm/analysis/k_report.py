@@ -17,6 +17,7 @@ from pdrm.analysis.witness import OptimalPlay, WitnessState
 from pdrm.errors import BadCertificate, BadSetting, DoesNotApply, StochasticMoves
 from pdrm.files import FilePath
 from pdrm.task import Task
+from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
@@ -312,6 +313,8 @@ class KReport:
 
     def lines(self, colour: Callable[[str, str], str] = lambda text, _: text) -> list[str]:
         """The printed report; `colour(text, verdict)` colours a text by its verdict."""
+        if not any(answer.best or answer.loss != UNKNOWN for answer in self.answers.values()):
+            return [self._headline(), "no bound was found in this time: search longer"]
         table = ["  ".join(cells).rstrip() for cells in self._list_cells(colour)]
         lines = [self._headline(), *table, *self._list_notes()]
         conflicting = [answer for answer in self.answers.values() if answer.conflicts]
@@ -327,8 +330,7 @@ class KReport:
             f"{task}, discount {self.discount:g}: the optimal value is {_format_value(self.value)}"
         )
         if self.followed.ends:
-            steps = "1 step" if self.followed.steps == 1 else f"{self.followed.steps:,} steps"
-            headline += f", optimal play takes {steps}"
+            headline += f", optimal play takes {plural(self.followed.steps, 'step')}"
         elif self.followed.ends is False:
             headline += ", optimal play never ends"
         return headline
@@ -338,7 +340,8 @@ class KReport:
         table, recommended = self.table(), self.recommended
         cells: list[Sequence[str]] = [HEADINGS]
         for row in table:
-            size = f"{len(self.answers[row.k].policy):,} rows"
+            policy = self.answers[row.k].policy
+            size = plural(len(policy), "row") if policy else "-"
             mark = "<- train with this" if row.k == recommended else ""
             cells.append([str(row.k), row.loss, row.regret, size, mark])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -376,8 +379,8 @@ class KReport:
             ]
             if alike and recommended not in alike:
                 notes.append(
-                    f"if training fails, try k = {min(alike)}: of the states that it cannot tell"
-                    " apart, none were found to differ in value"
+                    f"if learning is slow, try k = {min(alike)}: no states that it cannot"
+                    " distinguish were found to differ in value"
                 )
         return notes
 

@@ -282,24 +282,24 @@ def check_k(
         )
     gamma = chosen.discount if discount is None else discount
     check_discount(gamma)
-    limits = {"memory": memory, "most": most, "seconds": seconds, "height": height}
+    limits = {"memory": memory, "most": most, "seconds": seconds, "height": height, "depth": depth}
     for name, value in limits.items():
         if value is not None and not value > 0:
-            raise BadSetting(f"{name} is {value:g}", fix="use a number above 0")
+            raise BadSetting(f"`{name}` is {value:g}", fix="use a number above 0")
     ks = range(DEFAULT_MAX_K + 1) if k is None else check_ks(k)
     report = KReport(chosen, gamma, {number: KAnswer(number) for number in ks}, height)
     search = _Search(
         report, depth, most, int(memory * GIB), start_only=from_ is not None, larger_k=k is None
     )
     warn_of_tasks(chosen)
-    compile_kernels()
     quiet = not (is_shown() if progress is None else progress)
     with show_progress(seconds or inf, "check-k", quiet=quiet) as update:
         try:
+            compile_kernels()
             search.run(Deadline(seconds), update)
+            update(seconds or 0.0, "done")
         except KeyboardInterrupt:
             report.ended = "stopped"
-        update(seconds or 0.0, "stopped" if report.ended == "stopped" else "done")
     return report
 
 

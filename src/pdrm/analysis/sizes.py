@@ -30,6 +30,7 @@ from pdrm.machines.guards import label_text
 from pdrm.machines.heads import StackGrowth, stack_growth
 from pdrm.machines.pushdown import PushdownRewardMachine
 from pdrm.task import DomainLike, MachineLike, Task
+from pdrm.wording import plural
 
 EXACT = 2**53
 """Integers below this are exact in every JSON reader."""
@@ -285,8 +286,7 @@ def sizes(
 
 def _seen_text(seen: Record) -> str:
     """The largest table of the runs of an agent."""
-    runs = "1 run" if seen["runs"] == 1 else f"{seen['runs']} runs"
-    return f"{seen['agent']}-{seen['k']}: {seen['most']:,} ({runs})"
+    return f"{seen['agent']}-{seen['k']}: {seen['most']:,} ({plural(seen['runs'], 'run')})"
 
 
 def number_text(number: Record | None) -> str:

@@ -69,10 +69,8 @@ def solve(
     Example: pdrm solve maze-5x5 --in return --state 4 --stack "d r #"
     """
     from pdrm.analysis.witness import follow_solution
-    from pdrm.product.task_findings import warn_of_tasks
 
     task = pdrm.Task(domain, machine)
-    warn_of_tasks(task)
     start_time = monotonic()
     solution = pdrm.solve(task, discount=discount, seconds=seconds)
     optimal_play = follow_solution(solution)
@@ -94,8 +92,7 @@ def solve(
     _print(solution, points)
     limit = task.finite.step_limit
     if optimal_play is not None and optimal_play.exceeds(limit):
-        fault = f"optimal play takes more than the domain's {limit:,} steps"
-        typer.echo(f"{fault}: raise the step limit to train")
+        typer.echo(f"optimal play takes more than {limit:,} steps: raise the step limit to train")
     agent = "--k full" if optimal_play is None else "--agent summary"
     next_command(f"pdrm train {name_task(domain, machine, discount)} {agent}")
 
@@ -259,12 +256,9 @@ def check_k(
 
     Example: pdrm check-k maze-5x5 --draw witness.svg
     """
-    from pdrm.product.task_findings import warn_of_tasks
-
     _check_paths(draw, certificate)
     task = pdrm.Task(domain, machine)
     ks = None if k is None else read_ks(k)
-    warn_of_tasks(task)
     start_time = monotonic()
     report = pdrm.check_k(
         task, k=ks, discount=discount, depth=depth, from_=from_, height=height,
@@ -286,11 +280,10 @@ def check_k(
         proof = replace(report.certificate(), files=files)
         proof.save(certificate)
         typer.echo(f"{certificate} proves: {proof.claim}", err=stdout_in_use)
-    if not as_json:
-        k_seen = "full" if report.recommended is None else report.recommended
-        next_command(f"pdrm train {name_task(domain, machine, discount)} --k {k_seen}")
+    if report.recommended is not None and not as_json:
+        next_command(f"pdrm train {name_task(domain, machine, discount)} --k {report.recommended}")
     if stopped:
-        typer.echo("stopped; these bounds are valid but not final", err=True)
+        typer.echo("stopped; all bounds found by then are valid, but not final", err=True)
         raise typer.Exit(INTERRUPTED)
 
 

@@ -67,15 +67,16 @@ def check(
     """Check a machine and list the labels that no rule covers.
 
     Checks syntax, names, determinism, endless silent moves and rewarded loops. With --domain also
-    checks the task: if never ending it or going in circles is best, and unreachable final states.
+    checks the task: if an agent gains by never finishing, and unreachable final states.
 
     Example: pdrm check letter --domain letter
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TaskWarning)
         machine = _load_machine(file)
-    messages = [warning.message for warning in caught]
-    findings = [message.finding for message in messages if isinstance(message, TaskWarning)]
+    findings = [
+        warning.message.finding for warning in caught if isinstance(warning.message, TaskWarning)
+    ]
     findings += machine.findings()
     if domain is not None:
         from pdrm.product.task_findings import inspect_task
@@ -246,14 +247,13 @@ def fmt(
 
     before = decode(read_bytes(file), str(file))
     after = pdrm.language.lay_out(before, str(file))
-    if check_only:
-        would_change = after != before
-        status = "would be reformatted" if would_change else "is already formatted"
-        typer.echo(f"{file} {status}")
-        raise typer.Exit(would_change)
-    write_atomically(file, after.encode())
-    if file != STANDARD:
-        typer.echo(f"formatted {file}")
+    changed = after != before
+    if not check_only and (changed or file == STANDARD):
+        write_atomically(file, after.encode())
+    if check_only or file != STANDARD:
+        status = "needs formatting" if check_only else "formatted"
+        typer.echo(f"{file}: {status if changed else 'unchanged'}")
+    raise typer.Exit(check_only and changed)
 
 
 def catalogue(
@@ -388,14 +388,15 @@ def _list_states(domain: FiniteDomain) -> dict[str, Any]:
     emits = [set[str]() for _ in range(domain.states)]
     for state, label in zip(arrays.next[possible], arrays.label[possible], strict=True):
         emits[state] |= domain.labels[label]
-    start_arrays = (arrays.start_state, arrays.start_probability, arrays.start_label)
     starts = [
         {
             "state": int(state),
             "chance": float(probability),
             "label": None if label < 0 else sorted(domain.labels[label]),
         }
-        for state, probability, label in zip(*start_arrays, strict=True)
+        for state, probability, label in zip(
+            arrays.start_state, arrays.start_probability, arrays.start_label, strict=True
+        )
     ]
     states = [
         {

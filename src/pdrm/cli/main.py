@@ -61,9 +61,15 @@ class Commands(TyperGroup):
         return self.commands.get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command. On Ctrl-C, print what was kept."""
+        """Run a command. On Ctrl-C, print what was kept. Errors name settings by their options."""
         try:
             return super().invoke(ctx)
+        except BadSetting as error:
+            for option in self.commands[ctx.invoked_subcommand].params:
+                name, typed = f"`{option.name}`", f"`{option.opts[-1]}`"
+                error.message = error.message.replace(name, typed)
+                error.fix = error.fix.replace(name, typed)
+            raise
         except KeyboardInterrupt as stop:
             typer.echo(str(stop) or "stopped", err=True)
             raise typer.Exit(INTERRUPTED) from None

@@ -158,7 +158,7 @@ def new(
     folder = Path(name)
     kind = "gym" if gym else "grid"
     if not NAME.fullmatch(folder.name):
-        fix = "use letters, digits, - and _, starting with a letter: pdrm new garden"
+        fix = "its last part is letters, digits, - and _, starting with a letter: pdrm new garden"
         raise BadSetting(f"invalid project name: `{folder.name or name}`", fix=fix)
     typer.echo(f"created {folder}/ with {', '.join(make_project(folder, kind))}")
     next_command(f"cd {{}} && {FIRST_COMMAND[kind]}", folder)
@@ -209,6 +209,5 @@ def explain(
         return
     if wanted not in table:
         raise UnknownCode(f"unknown code `{code}`", fix=did_you_mean(wanted, table))
-    title, text = table[wanted]
-    typer.echo(coloured(f"{wanted}: {title}", bold=True))
-    typer.echo(inspect.cleandoc(text))
+    typer.echo(coloured(wanted, bold=True))
+    typer.echo(inspect.cleandoc(table[wanted][1]))

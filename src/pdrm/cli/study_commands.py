@@ -57,15 +57,17 @@ def run(
 
     Example: pdrm run study.toml --seeds 5 --workers 4
     """
+    from pdrm.drawing.rows import Cells
+
     pool = pdrm.learning.Workers(count=workers, backend=backend, address=address)
     seeded = pdrm.experiments.load_study(study).seeded(seeds)
     results = run_shown([seeded], output or Path("runs") / seeded.name, pool)
     page = results.report()
-    table = results.table()
+    records = [row.record() for row in results.table()]
     if as_json:
-        print_json([row.record() for row in table])
+        print_json(records)
     else:
-        typer.echo(table)
+        typer.echo(Cells.from_records(records).text())
         typer.echo(f"wrote {page}, with curves and tables next to it")
     if results.failures:
         raise typer.Exit(FAILED)

@@ -41,7 +41,9 @@ def train(
     seeds: Annotated[int | None, Option(help="Number of runs, with seeds 0, 1, …. [1]")] = None,
     seed: Annotated[int, Option(help="The seed of a single run.")] = 0,
     episodes: Annotated[int | None, Option(help="Training episodes (tables).")] = None,
-    steps: Annotated[int | None, Option(help="Training steps (networks).")] = None,
+    total_timesteps: Annotated[
+        int | None, Option("--steps", help="Training steps (networks).")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         Option(
@@ -68,7 +70,7 @@ def train(
 
     task = pdrm.Task(domain, machine, success=tuple(success or ()))
     name = agent or (DEFAULT_DEEP if task.continuous else DEFAULT_TABLE)
-    options = {"k": k, "episodes": episodes, "total_timesteps": steps}
+    options = {"k": k, "episodes": episodes, "total_timesteps": total_timesteps}
     settings: dict[str, Any] = {
         setting: value for setting, value in options.items() if value is not None
     }

@@ -79,13 +79,13 @@ def find_domain(name: FilePath) -> FiniteDomain:
     if name in names():
         return domain(str(name))
     if Path(name).suffix == ".pdrm":
-        fix = f'name the domain first: pdrm.Task("map.txt", {str(name)!r})'
+        fix = f'pdrm train map.txt --machine {name}, in Python Task("map.txt", "{name}")'
         raise UnknownDomain(f"{name} is a machine, not a domain", fix=fix)
     if not means_name(name, names()):
         return load_domain(name)
     fix = (
-        f"{did_you_mean(str(name), names())} (or give the path of a map or an {ARRAYS} file; for an "
-        "environment: pdrm.Task(lambda: gymnasium.make(…), machine, labels=…, name=…))"
+        f"{did_you_mean(str(name), names())} (or give the path of a map or an {ARRAYS} file; an "
+        "environment needs Python: pdrm.Task(lambda: gymnasium.make(…), machine, labels=…, name=…))"
     )
     if name in SIDES:
         fix = f"it is continuous, but a finite domain is needed: pdrm.train({name!r})"

@@ -63,7 +63,7 @@ class Drawing:
         name = format.removeprefix(".").lower()
         if name not in self.formats:
             endings = ", ".join(f".{known}" for known in self.formats)
-            fault = f"`{format}` is not a format for drawings"
+            fault = f"`{format}` is not a format for this drawing"
             raise UnknownFormat(fault, fix=f"use one of {endings}")
         return self.make(name)
 

@@ -150,6 +150,5 @@ def name_tasks(tasks: Sequence[Task]) -> list[str]:
 def check_distinct(what: str, names: Sequence[str]) -> None:
     """Raise unless there are names, none empty and none twice."""
     if not names or not all(names) or len(set(names)) < len(names):
-        fix = "give at least one; for several of one kind, a dictionary with a name for each"
-        given = ", ".join(names) or "none"
-        raise BadStudy(f"the {what} need different names, and these are: {given}", fix=fix)
+        fix = "give at least one, each with its own name"
+        raise BadStudy(f"the names of the {what} are: {', '.join(names) or 'none'}", fix=fix)

@@ -247,7 +247,7 @@ def results(lines: Sequence[Curves]) -> list[dict[str, Any]]:
             "k": str(curves.panel.agent(curves.line).k),
             "return (quartiles)": _interval(curves, *map(float, quartiles(curves.final_returns))),
             "success": f"{curves.final_success.mean():.0%}",
-            "seeds achieving it": f"{curves.achieving} of {len(curves.seeds)}",
+            "seeds with success 100 %": f"{curves.achieving} of {len(curves.seeds)}",
             **_scaled(curves, reference),
             **_costs(curves),
         }

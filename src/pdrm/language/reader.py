@@ -65,7 +65,8 @@ TOKEN = re.compile(
 """A sign, a word, or a character that is neither."""
 
 SHAPES = {
-    "header": "KEYWORD WORD …, for example `events A B C`",
+    "header": "KEYWORD WORD …, for example `events A B C`; above a formula `ltlf NAME`, "
+    "above an expression `regex NAME`",
     "mapping": "map NAME KEY:VALUE …, for example `map back u:d d:u`",
     "loop": "for NAME in WORD … :, for example `for a in u d l r where a != u:`",
     "rule": "SOURCE -> TARGET : LABEL, TOP / PUSH, REWARD, "
@@ -152,6 +153,7 @@ class LineParser(Cursor):
         keyword = self.word()
         if keyword.text not in KEYWORDS:
             fix = did_you_mean(keyword.text, (*KEYWORDS, "map", "for"))
+            fix += "; above a formula write `ltlf NAME`, above an expression `regex NAME`"
             if keyword.text.startswith("#"):
                 fix = COMMENTS
             raise UnknownKeyword(

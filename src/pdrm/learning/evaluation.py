@@ -27,6 +27,7 @@ from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.machines.guards import Label
 from pdrm.machines.transitions import Configuration
 from pdrm.task import Task
+from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.learning.protocol import Floats, Ints, Texts
@@ -156,15 +157,6 @@ def find_successes(ends: Texts, states: Sequence[str]) -> Floats:
     return np.isin(ends, solved).astype(np.float64)
 
 
-def format_count(count: int, noun: str) -> str:
-    """A number of things.
-
-    >>> format_count(1, "run"), format_count(2, "run")
-    ('1 run', '2 runs')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def check_axes(x: str | None, y: str) -> None:
     """Raise unless curves have these axes."""
     check_choice("x", "steps" if x is None else x, list(UNIT_OF))
@@ -219,7 +211,7 @@ class Evaluation(dict[str, Any]):
         ]
 
     def __repr__(self) -> str:
-        count = format_count(self["episodes"], "episode")
+        count = plural(self["episodes"], "episode")
         ends = ", ".join(self.lines())
         result = f"{self.format_means()}, success {self['success']:.0%}; {ends}"
         return f"<Evaluation in {self['domain']}: {count}, {result}>"

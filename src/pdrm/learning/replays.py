@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.pictures import Pixels, draw_state, draw_text, list_stack
-from pdrm.learning.evaluation import format_count
 from pdrm.machines.guards import label_text
 from pdrm.machines.transitions import number_text
+from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.learning.evaluation import Episode, Moment
@@ -127,7 +127,7 @@ class Replay:
 def describe_length(facts: Mapping[str, Any]) -> str:
     """The steps and the return of an episode."""
     episode_return = number_text(round(facts["return"], 9))
-    return f"{format_count(facts['steps'], 'step')}, return {episode_return}"
+    return f"{plural(facts['steps'], 'step')}, return {episode_return}"
 
 
 class Film(dict[str, Any]):

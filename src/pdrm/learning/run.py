@@ -35,7 +35,6 @@ from pdrm.learning.evaluation import (
     Moment,
     check_axes,
     find_successes,
-    format_count,
     format_return,
     play_policy,
     sum_up,
@@ -61,6 +60,7 @@ from pdrm.learning.tabular.policy import TabularPolicy
 from pdrm.product.task_findings import warn_of_tasks
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, MachineLike, Task, task_for
+from pdrm.wording import plural
 
 if TYPE_CHECKING:
     from pdrm.drawing.plots import Plot
@@ -168,9 +168,9 @@ class Run:
         if find_successes(ends, task.success).any():
             return None
         wanted = " or ".join(f"`{state}`" for state in task.success)
-        about = f"agent `{agent.name}`, seed {self.spec.seed}"
-        fault = f"no episode of the last evaluations ({len(ends)}) ended in {wanted} ({about})"
-        return NeverSucceeded(fault, fix=fix)
+        about = f"{plural(len(ends), 'evaluation')} (agent `{agent.name}`, seed {self.spec.seed})"
+        fault = f"no episode ended in {wanted} in the last {about}"
+        return NeverSucceeded(fault, fix=f"try {fix}")
 
     def plot(
         self,
@@ -307,7 +307,9 @@ class Run:
         file = Path(path)
         task = self.spec.task
         if file.suffix not in (".gif", ".png"):
-            raise BadSetting(f"{file} is neither a .gif nor a .png", fix='run.film("film.gif")')
+            raise BadSetting(
+                f"{file} is neither a .gif nor a .png", fix="give a name such as film.gif"
+            )
         if isinstance(task.domain, FiniteDomain):
             replay = self.replay(seed)
             pictures = replay.pictures(every or 1)
@@ -343,18 +345,17 @@ def advise(task: Task, agent: AnyAgent) -> str:
     Empty without a success, or after few episodes.
 
     >>> from pdrm.learning.agents import QLearning
-    >>> advise(Task("letter"), QLearning(k=1, episodes=3_000)).split("; ")[:2]
-    ['train longer (episodes=6_000)', 'pdrm.CpRM also learns from counterfactuals']
+    >>> advise(Task("letter"), QLearning(k=1, episodes=3_000)).split("; ")[0]
+    'more training (episodes = 6000), or the agent `cprm`'
     """
     if not task.success or (agent.unit == "episodes" and agent.total < MIN_EPISODES):
         return ""
-    longer = f"train longer ({LENGTHS[agent.unit]}={2 * agent.total:_})"
+    longer = f"more training ({LENGTHS[agent.unit]} = {2 * agent.total})"
     if not isinstance(task.domain, FiniteDomain):
         return longer
-    others = "pdrm.check_k says which k is enough"
     if agent.name == "q":
-        others = f"pdrm.CpRM also learns from counterfactuals; {others}"
-    return f"{longer}; {others}"
+        longer += ", or the agent `cprm`"
+    return f"{longer}; `pdrm check-k` (`pdrm.check_k`) finds a sufficient k"
 
 
 def _describe(spec: RunSpec) -> str:
@@ -389,11 +390,10 @@ class Runs(list[Run]):
 
     def __repr__(self) -> str:
         about = f" of {_describe(self[0].spec)}, {self._seeds()}" if self else ""
-        return f"<{format_count(len(self), 'run')}{about}>"
+        return f"<{plural(len(self), 'run')}{about}>"
 
     def _seeds(self) -> str:
-        numbers = ", ".join(str(run.spec.seed) for run in self)
-        return f"{'seed' if len(self) == 1 else 'seeds'} {numbers}"
+        return f"seed{'s' * (len(self) > 1)} {', '.join(str(run.spec.seed) for run in self)}"
 
     def _repr_html_(self) -> str:
         from pdrm.drawing.markup import html, picture
@@ -533,10 +533,9 @@ def train(
     try:
         failures, policies = train_all(planned, root, workers, log=log, watch=watch, shown=shown)
     except KeyboardInterrupt:
-        loads = ", ".join(f'pdrm.Run.load("{run.folder}")' for run in runs if run.tested)
-        resume = 'with folder="runs" ' if folder is None else ""
-        fault = f"stopped; what was learnt by then: {loads or 'nothing yet'}; {resume}the same command resumes"
-        raise Interrupted(fault) from None
+        kept = ", ".join(str(run.folder) for run in runs if run.tested)
+        saved = f"saved in {kept}; the same command with this folder resumes"
+        raise Interrupted(f"stopped; {saved if kept else 'nothing was saved yet'}") from None
     if failures:
         if folder is None:
             shutil.rmtree(root, ignore_errors=True)

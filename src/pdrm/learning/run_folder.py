@@ -45,6 +45,7 @@ from pdrm.learning.protocol import (
 )
 from pdrm.learning.settings import SOURCE, JsonObject, Settings
 from pdrm.task import DomainLike, Task
+from pdrm.wording import plural
 
 SPEC, DOMAIN, CHECKPOINT = RUN_RECORD, "domain.npz", "checkpoint.npz"
 POLICY, CURVE, RESULT, TIMING = "policy.npz", "curve.csv", "result.json", "timing.json"
@@ -168,7 +169,7 @@ def resolve_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     are_seeds = all(type(seed) is int and seed >= 0 for seed in listed)
     if not are_seeds or not 0 < len(listed) == len(set(listed)) <= MAX_SEEDS:
         fix = f"give a number of seeds up to {MAX_SEEDS:,}, such as seeds=5, or different non-negative integers, such as [3, 14, 15]"
-        raise BadStudy(f"the seeds are {str(seeds)[:60]}", fix=fix)
+        raise BadStudy(f"`seeds` is {str(seeds)[:60]}", fix=fix)
     return listed
 
 
@@ -278,13 +279,13 @@ def find_run(folder: Path) -> Path:
     """The folder of the only run inside a folder, which can be the run itself."""
     runs = list_runs(folder)
     if len(runs) != 1:
-        raise no_run(folder, f"it contains {len(runs)} runs, and one is needed")
+        raise no_run(folder, f"it contains {plural(len(runs), 'run')}, and one is needed")
     return runs[0]
 
 
 def no_run(folder: Path, why: str) -> BadRunFolder:
     """The error for a folder that is not a run."""
-    fix = 'name the folder of a run, or train one: run = pdrm.train("letter", folder="runs")'
+    fix = "name the folder of one run, such as runs/letter-q-1-*; `pdrm train letter` makes one"
     return BadRunFolder(f"{folder} is not a trained run: {why}", fix=fix)
 
 

@@ -234,7 +234,9 @@ def _is_count(value: Any, minimum: int) -> bool:
 
 def bad_setting(name: str, value: object, wanted: str) -> BadSetting:
     """The error for a setting with an invalid value."""
-    return BadSetting(f"{name} is {value!r}, but must be {wanted}", fix=f"set {name} to {wanted}")
+    return BadSetting(
+        f"`{name}` is {value!r}, but must be {wanted}", fix=f"set `{name}` to {wanted}"
+    )
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
@@ -248,8 +250,8 @@ def check_count(name: str, value: object, minimum: int) -> None:
 
     >>> check_count("episodes", "100", 1)
     Traceback (most recent call last):
-    pdrm.errors.BadSetting: error[E0801]: episodes is '100', but must be an integer from 1 on
-      fix: set episodes to an integer from 1 on
+    pdrm.errors.BadSetting: error[E0801]: `episodes` is '100', but must be an integer from 1 on
+      fix: set `episodes` to an integer from 1 on
     """
     if not _is_count(value, minimum):
         raise bad_setting(name, value, f"an integer from {minimum} on")
@@ -297,7 +299,9 @@ def parse_setting(kind: type[BuiltInAgent], word: str) -> tuple[str, Any]:
     >>> parse_setting(PPO, "net_arch=128,128"), parse_setting(QLearning, "episodes=2e4")
     (('net_arch', (128, 128)), ('episodes', 20000))
     """
-    name, _, text = word.partition("=")
+    name, equals, text = word.partition("=")
+    if not equals:
+        raise BadSetting(f"`{word}` has no value", fix="--set NAME=VALUE")
     types = {field.name: str(field.type) for field in fields(kind)}
     check_known(kind.name, [name], list(types))
     value: Any = text

@@ -91,7 +91,7 @@ def build(task: TaskText) -> PushdownRewardMachine:
     if START not in rules:
         where = next((rule.where for rule in rules.values()), Where(task.file))
         raise BadGrammar(
-            "no rule is called `start`", where=where, fix="name the rule of complete words `start`"
+            "no rule is called `start`", where=where, fix="call the rule for the whole task `start`"
         )
     translation = Translation(task, rules)
     with with_default_location(rules[START].where, translation.places):

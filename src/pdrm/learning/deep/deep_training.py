@@ -20,8 +20,7 @@ import numpy as np
 
 from pdrm.domains.finite_domain import FiniteDomain
 from pdrm.domains.user_worlds import JaxWorld, UserEnvironment
-from pdrm.domains.water import MACHINES as WATER_MACHINES
-from pdrm.domains.water import WaterWorld
+from pdrm.domains.water import MACHINES as WATER_MACHINES, WaterWorld
 from pdrm.errors import BadSetting, Diverged, DoesNotApply
 from pdrm.language.loading import catalogue
 from pdrm.learning.agents import AUTO, EMITTED, PPO, Deep, OffPolicy, shaping_of

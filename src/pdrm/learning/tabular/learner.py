@@ -24,8 +24,7 @@ from pdrm.learning.agents import Counterfactuals, CountingQ, Hierarchical, QLear
 from pdrm.learning.protocol import BuiltInLearner, EvaluationResult, Until
 from pdrm.learning.randomness import seed_streams
 from pdrm.learning.settings import JsonObject
-from pdrm.learning.tabular import options_kernel, q_kernel
-from pdrm.learning.tabular import rows_kernel as rows
+from pdrm.learning.tabular import options_kernel, q_kernel, rows_kernel as rows
 from pdrm.learning.tabular.hierarchical import (
     TOP,
     acting_heads,
