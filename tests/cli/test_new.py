@@ -73,7 +73,7 @@ def test_the_environment_trains_and_shows_that_the_stack_is_needed(pdrm, here):
 def test_a_bad_name_is_refused(name, pdrm, here):
     outcome = pdrm("new", "--", name)
     assert outcome.code == 2
-    assert "fix: use letters" in outcome.err
+    assert "E0801" in outcome.err
     assert not list(here.iterdir())
 
 
