@@ -413,7 +413,7 @@ def _resolve_domain(domain: object, folder: Path, name: str, settings: Mapping[s
         return UserEnvironment(name, domain, settings)
     if {"name": name, **settings} != ENVIRONMENT_DEFAULTS:
         given = [key for key, value in settings.items() if value != ENVIRONMENT_DEFAULTS[key]]
-        arguments = ", ".join([*given, *["name"][: len(name)]])
+        arguments = ", ".join(given) or "name"
         fault = (
             f"{arguments}: only for a function that makes an environment, not for {domain!r:.60}"
         )

@@ -19,6 +19,13 @@ def rules(text: str) -> tuple[Transition, ...]:
     return machine.transitions
 
 
+def test_a_dangling_operator_is_blamed():
+    head = "name t\nevents a\nstack # z1\nstart s\nfinal f\notherwise stay 0\n"
+    with pytest.raises(CannotRead) as caught:
+        parse(head + "s->f:a|,z/z,1\n")
+    assert (caught.value.where.line, caught.value.where.column) == (7, 7)
+
+
 def test_guards_mean_what_they_say():
     for text, guard in [
         ("{}", Exactly(frozenset())),

@@ -359,3 +359,6 @@ def test_a_table_that_never_succeeds_says_what_to_try():
     assert train(letter, CpRM(k=1, episodes=2_000)).warning is None
     for agent in (CpRM(k="full"), Summary(), CountingCQL()):
         assert advise(letter, agent.resolved(letter)).startswith("more training")
+    never = "events u d l r t x never\nstack #\nstart s\nfinal f\notherwise stay 0\ns -> f : never, z / z, 1"
+    unreachable = Task("maze-5x5", never)
+    assert not advise(unreachable, CpRM().resolved(unreachable)), "nothing helps"

@@ -57,7 +57,7 @@ from pdrm.learning.run_folder import (
 from pdrm.learning.run_loop import Watch
 from pdrm.learning.settings import LENGTHS, NOTHING, JsonObject, check_count
 from pdrm.learning.tabular.policy import TabularPolicy
-from pdrm.product.task_findings import warn_of_tasks
+from pdrm.product.task_findings import inspect_task, warn_of_tasks
 from pdrm.progress import is_shown
 from pdrm.task import DomainLike, MachineLike, Task, task_for
 from pdrm.wording import plural
@@ -342,13 +342,14 @@ def count_last_evaluations(evaluations: int) -> int:
 def advise(task: Task, agent: AnyAgent) -> str:
     """Advice for an agent that never solves its task.
 
-    Empty without a success, or after few episodes.
+    Empty if success is not defined or cannot be reached, or after few episodes.
 
     >>> from pdrm.learning.agents import QLearning
     >>> advise(Task("letter"), QLearning(k=1, episodes=3_000)).split("; ")[0]
     'more training (episodes = 6000), or the agent `cprm`'
     """
-    if not task.success or (agent.unit == "episodes" and agent.total < MIN_EPISODES):
+    few = agent.unit == "episodes" and agent.total < MIN_EPISODES
+    if few or not task.success or "W0608" in [finding.code for finding in inspect_task(task)]:
         return ""
     longer = f"more training ({LENGTHS[agent.unit]} = {2 * agent.total})"
     if not isinstance(task.domain, FiniteDomain):
